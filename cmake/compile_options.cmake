@@ -1,0 +1,45 @@
+# Warnings for our own targets (tune_warnings), and what applies to the whole build: sanitizers,
+# compiler cache, linker.
+
+add_library(tune_warnings INTERFACE)
+target_compile_options(tune_warnings INTERFACE
+  -Wall -Wextra
+  $<$<BOOL:${TUNE_WERROR}>:-Werror>)
+
+if(TUNE_SANITIZE)
+  add_compile_options(-fsanitize=${TUNE_SANITIZE} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${TUNE_SANITIZE})
+  if(TUNE_SANITIZE MATCHES "undefined")
+    # CAF's headers bind references to null where nothing reads them.
+    add_compile_options(-fno-sanitize=null -fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+set(TUNE_CCACHE_STATE "off")
+if(TUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(TUNE_CCACHE_PROGRAM ccache)
+  mark_as_advanced(TUNE_CCACHE_PROGRAM)
+  if(TUNE_CCACHE_PROGRAM)
+    # Paths are made relative, so that another clone or build folder of the same shape hits too.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros
+      ${TUNE_CCACHE_PROGRAM})
+    set(TUNE_CCACHE_STATE "${TUNE_CCACHE_PROGRAM}")
+  else()
+    set(TUNE_CCACHE_STATE "not found")
+  endif()
+endif()
+
+set(TUNE_MOLD_STATE "off")
+if(TUNE_MOLD)
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX "-fuse-ld=mold" TUNE_HAS_MOLD)
+  if(TUNE_HAS_MOLD)
+    add_link_options(-fuse-ld=mold)
+    set(TUNE_MOLD_STATE "on")
+  else()
+    set(TUNE_MOLD_STATE "not found")
+  endif()
+endif()

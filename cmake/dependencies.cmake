@@ -1,0 +1,11 @@
+# All that is looked for on the machine. Nothing is downloaded. Only nlohmann_json and Threads are
+# also needed by those who use the installed library.
+
+find_package(Threads REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CAF 0.17.6 EXACT REQUIRED COMPONENTS core io)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(ZLIB REQUIRED)
+if(TUNE_BUILD_TESTS)
+  find_package(Catch2 2.13 REQUIRED)
+endif()

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <tune/callback.hpp>
+#include <tune/config.hpp>
+#include <tune/ids.hpp>
+#include <tune/resources.hpp>
+#include <tune/result.hpp>
+#include <tune/scheduler_context.hpp>
+#include <tune/trial.hpp>
+
+#include "engine/horizon.hpp"
+
+namespace tune::engine {
+
+// To the searcher, which answers in the order of asking.
+
+struct AskSearcher {
+  TrialId trial;
+};
+struct TellSearcherResult {
+  TrialId trial;
+  Config config;
+  Result result;  ///< Its target is the searcher's.
+};
+struct TellSearcherCompleted {
+  TrialId trial;
+  Config config;
+  Result last;  ///< training_iteration 0 if the trial had no result.
+};
+struct TellSearcherFailed {
+  TrialId trial;
+  Config config;
+  bool infeasible = false;
+};
+
+// To the node that runs a trial.
+
+/// A checkpoint on disk: the directory of `trial_name`, and within it `directory_name`.
+struct CheckpointLocation {
+  std::string trial_name;
+  std::string directory_name;
+  friend bool operator==(const CheckpointLocation&, const CheckpointLocation&) = default;
+};
+struct Launch {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  NodeId node;
+  std::string trial_name;
+  Config config;
+  ResourceGrant grant;
+  std::uint64_t seed = 0;
+  std::optional<CheckpointLocation> checkpoint;
+  /// The checkpoint is another trial's: first make it one of this trial's own under
+  /// `checkpoint_directory_name(start_iteration)`, and report it as stored.
+  bool adopt_checkpoint = false;
+  std::int64_t start_iteration = 0;
+  double start_time_total_s = 0;
+  Horizon horizon;
+};
+/// The trial may go on after the result that reached its horizon, until the next one.
+struct Proceed {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  NodeId node;
+  Horizon horizon;
+};
+struct Save {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  NodeId node;
+};
+/// Save at the next step boundary, then end as `paused`.
+struct Pause {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  NodeId node;
+};
+/// End at the next step boundary as `stopped`. `save`: store a checkpoint first (at_end).
+struct Stop {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  NodeId node;
+  bool save = false;
+};
+/// Nothing needs this checkpoint any more.
+struct DeleteCheckpoint {
+  CheckpointLocation checkpoint;
+};
+
+/// Fire TimerFired{timer} at engine time `at`.
+struct SetTimer {
+  std::uint64_t timer = 0;
+  Time at{0};
+};
+
+// For the records: everything a callback or a journal wants to know, in order.
+
+/// What all records of one start of a trial share.
+struct TrialStart {
+  TrialId trial;
+  std::string name;
+  Config config;
+  std::uint32_t incarnation = 0;
+  std::int64_t start_iteration = 0;
+  NodeId node;
+};
+struct RecordTrialAdded {
+  TrialId trial;
+  std::string name;
+  Config config;
+};
+struct RecordTrialStarted {
+  TrialStart start;
+};
+struct RecordResult {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  Result result;
+};
+struct RecordCheckpoint {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  std::string directory_name;
+  std::int64_t training_iteration = 0;
+};
+/// A trial changed its state; `reason` says why, `error` is the text of a failure. A failed start
+/// that will be retried has state `pending` and an error.
+struct RecordTrialState {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  TrialState state = TrialState::pending;
+  std::string reason;
+  std::string error;
+};
+struct RecordExplanation {
+  TrialId trial;
+  std::string reason;
+};
+struct RecordWarning {
+  std::optional<TrialId> trial;
+  std::string text;
+};
+/// All is over; the last command.
+struct Finish {
+  ExperimentEnd end;
+};
+
+using Command =
+    std::variant<AskSearcher, TellSearcherResult, TellSearcherCompleted, TellSearcherFailed, Launch,
+                 Proceed, Save, Pause, Stop, DeleteCheckpoint, SetTimer, RecordTrialAdded,
+                 RecordTrialStarted, RecordResult, RecordCheckpoint, RecordTrialState,
+                 RecordExplanation, RecordWarning, Finish>;
+
+/// "checkpoint_000007" for iteration 7.
+[[nodiscard]] std::string checkpoint_directory_name(std::int64_t training_iteration);
+
+}  // namespace tune::engine

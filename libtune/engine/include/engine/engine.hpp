@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <tune/checkpoint.hpp>
+#include <tune/objective.hpp>
+#include <tune/resources.hpp>
+#include <tune/scheduler.hpp>
+#include <tune/stop.hpp>
+
+#include "engine/commands.hpp"
+#include "engine/events.hpp"
+
+namespace tune::engine {
+
+/// The definition of an experiment as far as the engine needs it.
+struct EngineOptions {
+  std::optional<Objective> objective;           ///< The experiment's.
+  std::optional<Objective> searcher_objective;  ///< The searcher's own; default: the experiment's.
+  bool searcher_wants_results = false;
+  bool strict_metric = true;  ///< Without an objective it is off.
+  /// Trials in all; empty: until the searcher is exhausted or something else ends it.
+  std::optional<std::uint64_t> max_trials;
+  std::uint64_t max_infeasible = 0;  ///< InvalidConfig trials that end the experiment; 0: no bound.
+  std::int64_t max_concurrent = 0;   ///< 0: resources alone bound it.
+  Resources resources;
+  StopCriteria stop;
+  CheckpointOptions checkpoint;
+  bool trainable_checkpoints = false;  ///< The trainable can save and load.
+  std::int64_t max_failures = 0;
+  std::uint64_t seed = 0;
+  std::optional<Time> time_budget;
+  bool fixed_cluster = true;  ///< No node will join later: what fits none is refused.
+};
+
+/// The trial engine: events in, commands out. No thread, no clock, no file.
+///
+/// The same events in the same order give the same commands. The caller's duties:
+/// 1. One call at a time; commands are carried out in their order.
+/// 2. The first event is a NodeJoined; `now` never decreases.
+/// 3. AskSearcher is answered by exactly one SuggestionReady with its trial; asks and tells reach
+///    the searcher in the order of the commands.
+/// 4. Each Launch is answered by TrialMessages numbered from 0, the last of them Ended, unless its
+///    node leaves. They may come late, twice and out of order.
+/// 5. A trial waits after a result that reached its horizon until Proceed, Pause or Stop.
+/// 6. Pause, Stop and Save may come at any time after Launch, also when the trial has just ended.
+/// 7. After Finish nothing more is sent.
+class Engine {
+ public:
+  /// @throws std::invalid_argument for options that cannot work with this scheduler.
+  Engine(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler);
+  ~Engine();
+
+  /// Handles one event at engine time `now` and appends what is to be done to `commands`.
+  void handle(const Event& event, Time now, std::vector<Command>& commands);
+
+  [[nodiscard]] bool is_finished() const;
+
+  /// Counts for displays and tests.
+  struct Counts {
+    std::uint64_t pending = 0, running = 0, paused = 0, terminated = 0, error = 0;
+    std::uint64_t asked = 0;             ///< Suggestions asked for and not yet answered.
+    std::uint64_t refused_messages = 0;  ///< Of an older incarnation, or duplicates.
+    std::uint64_t infeasible = 0;
+    friend bool operator==(const Counts&, const Counts&) = default;
+  };
+  [[nodiscard]] Counts counts() const;
+  /// Free resources of a node; for tests. Empty if the node is not there.
+  [[nodiscard]] std::optional<ResourceAmounts> free_resources(NodeId node) const;
+  /// Why nothing runs though trials wait; empty if something runs or nothing waits.
+  [[nodiscard]] std::string waiting_reason() const;
+  [[nodiscard]] const SchedulerContext& context() const;
+  [[nodiscard]] const TrialScheduler& scheduler() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace tune::engine

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include <tune/error.hpp>
+#include <tune/ids.hpp>
+#include <tune/resources.hpp>
+#include <tune/result.hpp>
+#include <tune/searcher.hpp>
+
+namespace tune::engine {
+
+/// A machine offers its resources.
+struct NodeJoined {
+  NodeId node;
+  std::string name;
+  ResourceAmounts capacity;
+};
+/// A machine is gone, and with it all that ran there.
+struct NodeLeft {
+  NodeId node;
+};
+
+/// The searcher threw.
+struct SearcherFailure {
+  std::string message;
+};
+/// The answer to AskSearcher.
+struct SuggestionReady {
+  TrialId trial;
+  std::variant<Config, Wait, Exhausted, SearcherFailure> suggestion;
+};
+
+// What a running trial tells, in this order: started, then results and checkpoints, then ended.
+
+struct Started {};
+/// One training iteration. `done` is set if the training code said so; `ended` follows then.
+struct Reported {
+  Result result;
+};
+/// A checkpoint of all iterations up to `training_iteration` is in place.
+struct CheckpointStored {
+  std::string directory_name;  ///< Within the trial's directory.
+  std::int64_t training_iteration = 0;
+  double time_total_s = 0;
+};
+/// A save that was asked for failed; the trial goes on.
+struct CheckpointFailed {
+  std::int64_t training_iteration = 0;
+  std::string message;
+};
+enum class EndKind {
+  finished,   ///< The training code ended by itself.
+  stopped,    ///< As told by Stop.
+  paused,     ///< As told by Pause; its checkpoint was reported before.
+  failed,     ///< An exception, or the process died.
+  invalid,    ///< InvalidConfig: the configuration cannot work.
+  abandoned,  ///< It did not end in time; its thread, and so its slot, is lost.
+};
+struct Ended {
+  EndKind kind = EndKind::finished;
+  std::string message;
+};
+using TrialReport = std::variant<Started, Reported, CheckpointStored, CheckpointFailed, Ended>;
+
+/// What a trial tells, numbered from 0 within its incarnation, so that late, duplicate and
+/// reordered messages do no harm.
+struct TrialMessage {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  std::uint64_t sequence = 0;
+  TrialReport report;
+};
+
+/// A timer set by SetTimer.
+struct TimerFired {
+  std::uint64_t timer = 0;
+};
+/// Somebody wants the experiment to end: running trials are stopped.
+struct StopRequested {
+  std::string reason;
+};
+
+using Event = std::variant<NodeJoined, NodeLeft, SuggestionReady, TrialMessage, TimerFired,
+                           StopRequested>;
+
+}  // namespace tune::engine

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <tune/result.hpp>
+
+namespace tune::engine {
+
+/// Until when a trial may run on without waiting for a decision.
+///
+/// The trial waits for a command after the first result that reaches it. Empty: never.
+struct Horizon {
+  struct Bound {
+    std::string field;
+    double value = 0;
+    bool below = false;  ///< Reached at or below `value` instead of at or above.
+    friend bool operator==(const Bound&, const Bound&) = default;
+  };
+  bool every_result = false;
+  std::vector<Bound> bounds;
+  /// Results up to this iteration were decided before; none of them reaches the horizon.
+  std::int64_t decided_until = 0;
+
+  /// True if the trial must wait after `result`. A result that ends the trial itself is not asked.
+  [[nodiscard]] bool is_reached(const Result& result) const;
+  friend bool operator==(const Horizon&, const Horizon&) = default;
+};
+
+}  // namespace tune::engine

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tune/callback.hpp>
+#include <tune/checkpoint.hpp>
+#include <tune/config.hpp>
+#include <tune/mode.hpp>
+#include <tune/resources.hpp>
+#include <tune/scheduler.hpp>
+#include <tune/search_space.hpp>
+#include <tune/searcher.hpp>
+#include <tune/stop.hpp>
+
+namespace tune {
+
+/// Where the training code runs.
+enum class Isolation {
+  threads,  ///< On threads of this process. A step that hangs cannot be killed.
+};
+
+struct FailureOptions {
+  std::int64_t max_failures = 0;  ///< Retries of a trial from its last checkpoint; -1: no limit.
+};
+
+/// A hyperparameter search: everything that tune_run() needs to know, with its defaults.
+struct Experiment {
+  std::string name = {};          ///< Default: <trainable>_<time>_<random>, printed.
+  std::string storage_path = {};  ///< Default: ~/tune_results.
+  SearchSpace space = {};
+  std::string metric = {};        ///< Optional; without it only FIFO, random and grid can work.
+  std::optional<Mode> mode = {};  ///< Required with a metric.
+  std::int64_t num_samples = 1;   ///< Multiplies the grid axes; -1: until something else ends it.
+  std::int64_t max_trials = -1;   ///< Bounds the total; -1: no bound.
+  std::unique_ptr<Searcher> searcher = {};         ///< Default: random search.
+  std::unique_ptr<TrialScheduler> scheduler = {};  ///< Default: FIFO.
+  Resources resources = {};                        ///< For each trial.
+  StopCriteria stop = {};
+  CheckpointOptions checkpoint = {};
+  FailureOptions failure = {};
+  std::optional<std::uint64_t> seed = {};  ///< For everything; drawn and recorded if not given.
+  std::int64_t max_concurrent = 0;         ///< Bounds running trials; 0: resources alone do.
+  std::optional<std::chrono::duration<double>> time_budget = {};  ///< Of the whole experiment.
+  std::vector<Json> points_to_evaluate = {};  ///< First, in order; they count as samples.
+  bool avoid_duplicates = true;
+  bool strict_metric = true;  ///< A first result without the metric is an error of its trial.
+  Isolation isolation = Isolation::threads;
+  LocalResources local = {};  ///< What this machine offers.
+  std::vector<std::string> exporters = {"json", "csv", "tensorboard"};
+  std::vector<std::shared_ptr<Callback>> callbacks = {};  ///< Shared with the caller.
+  /// How long a step may go on after its trial was told to stop.
+  std::chrono::duration<double> stop_grace = std::chrono::seconds(30);
+};
+
+}  // namespace tune

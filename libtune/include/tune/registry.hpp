@@ -1,0 +1,89 @@
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <tune/json.hpp>
+#include <tune/scheduler.hpp>
+#include <tune/searcher.hpp>
+#include <tune/trainable.hpp>
+
+namespace tune {
+
+/// Options of TUNE_REGISTER_FUNCTION.
+struct FunctionOptions {
+  bool checkpoints = false;  ///< Its reports pass a writer and it starts from track::checkpoint().
+};
+
+using SchedulerFactory = std::function<std::unique_ptr<TrialScheduler>(const Json& options)>;
+using SearcherFactory = std::function<std::unique_ptr<Searcher>(const Json& options)>;
+
+// The registries: from names to what can be made by them. Safe from several threads.
+// Registering a name twice is an error (std::invalid_argument) unless it is the same function.
+
+bool register_trainable(TrainableSpec spec);
+bool register_function(std::string name, void (*function)(const Config&),
+                       FunctionOptions options = {});
+bool register_scheduler(std::string name, SchedulerFactory factory);
+bool register_searcher(std::string name, SearcherFactory factory);
+
+/// @throws std::invalid_argument naming what is registered if `name` is not.
+[[nodiscard]] TrainableSpec find_trainable(const std::string& name);
+/// The registered spec of that function; an unregistered one gets the name "function" and no
+/// checkpoints, and can run on threads only.
+[[nodiscard]] TrainableSpec find_function(void (*function)(const Config&));
+/// Makes a scheduler by name; `options` as its options() gives them, unknown keys are refused.
+/// @throws std::invalid_argument naming the name, key or value and what is allowed.
+[[nodiscard]] std::unique_ptr<TrialScheduler> make_scheduler(const std::string& name,
+                                                             const Json& options = Json::object());
+[[nodiscard]] std::unique_ptr<Searcher> make_searcher(const std::string& name,
+                                                      const Json& options = Json::object());
+[[nodiscard]] std::vector<std::string> trainable_names();
+[[nodiscard]] std::vector<std::string> scheduler_names();
+[[nodiscard]] std::vector<std::string> searcher_names();
+
+namespace detail {
+
+[[noreturn]] void refuse_options(const std::string& name, const Json& options);
+
+// A class is made from its options if it can be, else by its default constructor, without options.
+template <class Base, class T>
+auto factory(std::string name) {
+  return [name = std::move(name)](const Json& options) -> std::unique_ptr<Base> {
+    if constexpr (std::constructible_from<T, const Json&>) {
+      return std::make_unique<T>(options);
+    } else {
+      if (!options.empty()) refuse_options(name, options);
+      return std::make_unique<T>();
+    }
+  };
+}
+
+}  // namespace detail
+
+}  // namespace tune
+
+#define TUNE_DETAIL_JOIN2(a, b) a##b
+#define TUNE_DETAIL_JOIN(a, b) TUNE_DETAIL_JOIN2(a, b)
+#define TUNE_DETAIL_REGISTERED [[maybe_unused]] static const bool TUNE_DETAIL_JOIN(tune_registered_, __COUNTER__)
+
+/// Registers a Trainable class under its own name.
+#define TUNE_REGISTER_TRAINABLE(Class) \
+  TUNE_DETAIL_REGISTERED = ::tune::register_trainable(::tune::trainable_spec<Class>(#Class));
+/// Registers a train function under its own name, with FunctionOptions in braces or nothing.
+#define TUNE_REGISTER_FUNCTION(function, ...)               \
+  TUNE_DETAIL_REGISTERED = ::tune::register_function(       \
+      #function, function __VA_OPT__(, ::tune::FunctionOptions __VA_ARGS__));
+/// Registers a TrialScheduler class under a name.
+#define TUNE_REGISTER_SCHEDULER(name, Class) \
+  TUNE_DETAIL_REGISTERED =                   \
+      ::tune::register_scheduler(name, ::tune::detail::factory<::tune::TrialScheduler, Class>(name));
+/// Registers a Searcher class under a name.
+#define TUNE_REGISTER_SEARCHER(name, Class) \
+  TUNE_DETAIL_REGISTERED =                  \
+      ::tune::register_searcher(name, ::tune::detail::factory<::tune::Searcher, Class>(name));

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <tune/config.hpp>
+#include <tune/ids.hpp>
+#include <tune/mode.hpp>
+#include <tune/random.hpp>
+#include <tune/resources.hpp>
+#include <tune/trial.hpp>
+
+namespace tune {
+
+/// Engine time: seconds since the experiment began, as events carry it.
+using Time = std::chrono::duration<double>;
+
+// What a scheduler asked for through its context, in the order of asking.
+struct StopTrial {
+  TrialId trial;
+};
+struct PauseTrial {
+  TrialId trial;
+};
+struct UnpauseTrial {
+  TrialId trial;
+};
+struct SaveTrial {
+  TrialId trial;
+};
+struct ExploitTrial {
+  TrialId target;
+  TrialId source;
+  Config config;
+};
+struct ChangeResources {
+  TrialId trial;
+  Resources resources;
+};
+struct DecisionHorizon {
+  TrialId trial;
+  double time;
+};
+struct Explanation {
+  TrialId trial;
+  std::string reason;
+};
+using SchedulerRequest = std::variant<StopTrial, PauseTrial, UnpauseTrial, SaveTrial, ExploitTrial,
+                                      ChangeResources, DecisionHorizon, Explanation>;
+
+/// What is kept of a trial that has ended.
+struct FinishedTrial {
+  TrialState state = TrialState::terminated;
+  double last_target = 0;  ///< NaN if it had no result.
+};
+
+/// What a scheduler sees of the experiment and asks of it.
+///
+/// Requests are collected here and carried out by the engine after the call in which they were
+/// made; so a scheduler is tested with a context alone: `SchedulerContext context(Mode::min)`.
+class SchedulerContext {
+ public:
+  explicit SchedulerContext(Mode mode, std::uint64_t seed = 0) : mode_(mode), seed_(seed) {}
+
+  [[nodiscard]] Mode mode() const { return mode_; }
+  [[nodiscard]] Time now() const { return now_; }
+  /// Trials that have not ended, by id.
+  [[nodiscard]] const std::map<TrialId, Trial>& live_trials() const { return live_; }
+  [[nodiscard]] const std::map<TrialId, FinishedTrial>& finished_trials() const {
+    return finished_;
+  }
+  /// The live trial of that id; null if there is none.
+  [[nodiscard]] const Trial* find(TrialId id) const;
+  /// A generator keyed by (experiment seed, "scheduler", trial, index): the same draws whatever the
+  /// order of events.
+  [[nodiscard]] Random random(TrialId id, std::uint64_t index = 0) const;
+
+  // Each is legal in every state of a live trial and takes effect when the trial gets there; for
+  // other ids nothing happens.
+
+  /// Ends the trial at its next step boundary; results until then are recorded, not told.
+  void stop(TrialId id);
+  /// Saves the trial at its next step boundary and takes its slot.
+  void pause(TrialId id);
+  /// Lets a paused trial run again when there is a slot.
+  void unpause(TrialId id);
+  /// Asks for a checkpoint at the next step boundary.
+  void save(TrialId id);
+  /// Lets `target` go on from the newest stored checkpoint of `source` under `config`; its counters
+  /// go on. False, and nothing happens, if the source has no stored checkpoint.
+  bool exploit(TrialId target, TrialId source, Config config);
+  /// Other resources from the trial's next start; a running trial is saved and started again.
+  void set_resources(TrialId id, Resources resources);
+  /// Promises to answer `proceed` for each result of the trial with `time_attr` below `time`, so
+  /// that it need not wait. Holds until the next call for this trial; infinity: for ever.
+  void no_decision_before(TrialId id, double time);
+  /// The evidence of a decision (rung, cut-off, rank); recorded.
+  void explain(TrialId id, std::string reason);
+  /// In choose_trial_to_run: leaves the slot free.
+  void hold() { held_ = true; }
+
+  // For the engine, which owns the trials, and for tests.
+  Trial& add(Trial trial);
+  [[nodiscard]] Trial* find_mutable(TrialId id);
+  void finish(TrialId id, const FinishedTrial& finished);
+  void set_now(Time now) { now_ = now; }
+  [[nodiscard]] std::vector<SchedulerRequest> take_requests();
+  [[nodiscard]] bool has_requests() const { return !requests_.empty(); }
+  [[nodiscard]] bool take_hold();
+
+ private:
+  Mode mode_;
+  std::uint64_t seed_;
+  Time now_{0};
+  std::map<TrialId, Trial> live_;
+  std::map<TrialId, FinishedTrial> finished_;
+  std::vector<SchedulerRequest> requests_;
+  bool held_ = false;
+};
+
+}  // namespace tune

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <tune/config.hpp>
+#include <tune/ids.hpp>
+#include <tune/json.hpp>
+#include <tune/objective.hpp>
+#include <tune/random.hpp>
+#include <tune/result.hpp>
+#include <tune/search_space.hpp>
+
+namespace tune {
+
+/// No suggestion until another result or end of a trial has come in.
+struct Wait {};
+/// No suggestion any more.
+struct Exhausted {};
+using Suggestion = std::variant<Config, Wait, Exhausted>;
+
+/// What a searcher is told before its first suggestion.
+struct SearcherSetup {
+  /// The whole space, grid axes and branches included. Outlives the searcher.
+  const SearchSpace* space = nullptr;
+  /// Its own objective if set, else the experiment's; empty if neither is.
+  std::optional<Objective> objective;
+  std::uint64_t seed = 0;
+};
+
+/// What one suggestion is asked for.
+struct SuggestionRequest {
+  TrialId trial;
+  /// Parameters already fixed: the grid cell, a point of the user. They win over the searcher's
+  /// (also where a branch key decides which parameters exist).
+  Config fixed;
+  /// 0, then 1, 2, ... when the answer was a duplicate of an earlier trial.
+  std::uint64_t attempt = 0;
+  /// Keyed by (experiment seed, "searcher", trial, attempt).
+  Random random;
+};
+
+/// Proposes configurations. The mirror image of TrialScheduler: all calls come from one thread, one
+/// at a time; suggestions are asked for in the order of trial ids and only when a slot is free.
+class Searcher {
+ public:
+  virtual ~Searcher();
+
+  /// @throws std::invalid_argument naming a parameter or domain that it does not support.
+  virtual void setup(const SearcherSetup& setup) = 0;
+  /// A value for every parameter that is active and not fixed; grid axes are always fixed and
+  /// `sample_from` parameters are not asked for.
+  virtual Suggestion suggest(const SuggestionRequest& request) = 0;
+  /// Only called if wants_results(); in order per trial.
+  virtual void on_trial_result(TrialId id, const Config& config, const Result& result);
+  virtual void on_trial_completed(TrialId id, const Config& config, const Result& last);
+  /// `infeasible`: the trial refused its configuration (InvalidConfig).
+  virtual void on_trial_failed(TrialId id, const Config& config, bool infeasible);
+  [[nodiscard]] virtual bool wants_results() const;
+  [[nodiscard]] virtual std::optional<Objective> objective() const;
+  [[nodiscard]] virtual bool needs_metric() const;
+  [[nodiscard]] virtual Json save() const;
+  virtual void restore(const Json& state);
+  /// Name and options, for the recorded definition.
+  [[nodiscard]] virtual Json options() const;
+};
+
+}  // namespace tune

@@ -83,7 +83,7 @@ function(tune_add_library)
 
   if(NOT objects)
     add_library(tune INTERFACE)
-    target_include_directories(tune INTERFACE ${include_dirs})
+    target_include_directories(tune INTERFACE "$<BUILD_INTERFACE:${include_dirs}>")
     target_link_libraries(tune INTERFACE nlohmann_json::nlohmann_json Threads::Threads)
     add_library(tune::tune ALIAS tune)
     return()

@@ -63,7 +63,7 @@ struct Launch {
   double start_time_total_s = 0;
   Horizon horizon;
 };
-/// The trial may go on after the result that reached its horizon, until the next one.
+/// A new horizon; a trial whose last result does not reach it goes on. May come at any time.
 struct Proceed {
   TrialId trial;
   std::uint32_t incarnation = 0;

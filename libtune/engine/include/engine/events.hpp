@@ -51,6 +51,10 @@ struct CheckpointFailed {
   std::int64_t training_iteration = 0;
   std::string message;
 };
+/// Something the user should hear about once, such as a reserved metric name.
+struct Warned {
+  std::string text;
+};
 enum class EndKind {
   finished,   ///< The training code ended by itself.
   stopped,    ///< As told by Stop.
@@ -63,7 +67,7 @@ struct Ended {
   EndKind kind = EndKind::finished;
   std::string message;
 };
-using TrialReport = std::variant<Started, Reported, CheckpointStored, CheckpointFailed, Ended>;
+using TrialReport = std::variant<Started, Reported, CheckpointStored, CheckpointFailed, Warned, Ended>;
 
 /// What a trial tells, numbered from 0 within its incarnation, so that late, duplicate and
 /// reordered messages do no harm.

@@ -10,7 +10,9 @@ namespace tune::engine {
 
 /// Until when a trial may run on without waiting for a decision.
 ///
-/// The trial waits for a command after the first result that reaches it. Empty: never.
+/// The trial waits after a result that reaches its horizon, as long as that result reaches it: a
+/// Proceed brings a new horizon, against which the trial looks at its last result again. So a
+/// Proceed may come at any time and never overtakes a decision. Empty: it never waits.
 struct Horizon {
   struct Bound {
     std::string field;

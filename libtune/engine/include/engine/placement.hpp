@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tune/ids.hpp>
+#include <tune/resources.hpp>
+
+namespace tune::engine {
+
+/// Who has what of the cluster's resources. Exact: what is granted and given back adds up.
+///
+/// A request for up to one GPU is met by one device that has that much left; a larger one by whole
+/// free devices. The node with the lowest id that fits is taken.
+class Placement {
+ public:
+  struct Grant {
+    NodeId node;
+    ResourceGrant resources;
+  };
+
+  /// @pre a node of that id is not present. One that comes back offers `capacity` anew.
+  void add_node(NodeId node, std::string name, const ResourceAmounts& capacity);
+  /// Grants on it are gone with it.
+  void remove_node(NodeId node);
+
+  [[nodiscard]] std::optional<Grant> place(const ResourceAmounts& request);
+  void release(const Grant& grant);
+  /// The grant does not come back: the node's capacity shrinks by it.
+  void lose(const Grant& grant);
+
+  [[nodiscard]] bool has_nodes() const;
+  [[nodiscard]] bool is_present(NodeId node) const;
+  [[nodiscard]] std::string node_name(NodeId node) const;
+  /// How many such requests fit now, counted up to `limit`.
+  [[nodiscard]] std::uint64_t count_fits(const ResourceAmounts& request, std::uint64_t limit) const;
+  /// True if some node, present or gone for now, could hold it when empty.
+  [[nodiscard]] bool is_feasible(const ResourceAmounts& request) const;
+  /// "requested 11 cpu, largest node 4": what of an infeasible request is too much.
+  [[nodiscard]] std::string explain_infeasible(const ResourceAmounts& request) const;
+  [[nodiscard]] std::optional<ResourceAmounts> free(NodeId node) const;
+
+ private:
+  struct Node {
+    std::string name;
+    bool present = false;
+    ResourceAmounts capacity;
+    ResourceAmounts free;                // "gpu" included
+    std::vector<std::int64_t> gpu_free;  // thousandths left of each device
+  };
+  [[nodiscard]] static std::optional<ResourceGrant> fit(const Node& node,
+                                                        const ResourceAmounts& request);
+  static void take(Node& node, const ResourceGrant& grant);
+  static std::int64_t share(const ResourceGrant& grant);
+
+  std::map<NodeId, Node> nodes_;  // those that left too: they may come back
+};
+
+}  // namespace tune::engine

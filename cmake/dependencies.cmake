@@ -1,8 +1,8 @@
 # All that is looked for on the machine. Nothing is downloaded. Only nlohmann_json and Threads are
-# also needed by those who use the installed library.
+# also needed by those who use the library, hence GLOBAL: seen too by whoever adds this project to its own.
 
-find_package(Threads REQUIRED)
-find_package(nlohmann_json 3.11 REQUIRED)
+find_package(Threads REQUIRED GLOBAL)
+find_package(nlohmann_json 3.11 REQUIRED GLOBAL)
 find_package(CAF 0.17.6 EXACT REQUIRED COMPONENTS core io)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(ZLIB REQUIRED)

@@ -38,7 +38,8 @@ def main():
     if not files:
         print(f"no sources found below {repository}")
         return 1
-    result = subprocess.run([program, "--dry-run", "-Werror", "--style=file", *files])
+    result = subprocess.run([program, "--dry-run", "-Werror", "-ferror-limit=1",
+                             "--style=file", *files])
     if result.returncode != 0:
         print("format with: clang-format -i <file>")
         return 1

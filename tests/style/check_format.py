@@ -38,10 +38,15 @@ def main():
     if not files:
         print(f"no sources found below {repository}")
         return 1
-    result = subprocess.run([program, "--dry-run", "-Werror", "-ferror-limit=1",
-                             "--style=file", *files])
+    result = subprocess.run([program, "--dry-run", "-Werror", "-ferror-limit=1", "--style=file", *files],
+                            capture_output=True, text=True)
+    places = re.findall(r"^(\S+:\d+):\d+: error: code should be clang-formatted", result.stderr, re.MULTILINE)
+    if places:
+        print("not formatted from this line on; clang-format -i puts it right:")
+        print("\n".join(f"  {place}" for place in places))
+        return 1
     if result.returncode != 0:
-        print("format with: clang-format -i <file>")
+        print(result.stderr)
         return 1
     print(f"{len(files)} files are formatted")
     return 0

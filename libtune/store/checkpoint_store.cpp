@@ -1,0 +1,144 @@
+#include "store/checkpoint_store.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "durable.hpp"
+
+namespace tune::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view checkpoint_prefix = "checkpoint_";
+
+Error make_io_error(std::string_view what, const fs::path& path, const std::error_code& reason) {
+  return {ErrorCode::io, std::string(what) + " " + path.string() + ": " + reason.message()};
+}
+
+/// A name beside `target` that nobody else uses: trials of one process and several processes may
+/// write the same checkpoint at once, as when an abandoned start of a trial goes on writing.
+fs::path temporary_name(const fs::path& target) {
+  static std::atomic<std::uint64_t> next{0};
+  return target.parent_path() / (".tmp-" + target.filename().string() + "-" +
+                                 std::to_string(::getpid()) + "-" + std::to_string(next++));
+}
+
+/// Links or copies a tree; links refused by the file system become copies.
+std::error_code link_tree(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(from, error), end; !error && it != end;
+       it.increment(error)) {
+    const fs::path target = to / it->path().lexically_relative(from);
+    if (it->is_directory(error)) {
+      fs::create_directory(target, error);
+    } else if (it->is_symlink(error)) {
+      fs::copy_symlink(it->path(), target, error);
+    } else {
+      fs::create_hard_link(it->path(), target, error);
+      if (error) fs::copy_file(it->path(), target, error);
+    }
+    if (error) break;
+  }
+  return error;
+}
+
+}  // namespace
+
+PendingCheckpoint::PendingCheckpoint(fs::path temporary, fs::path target)
+    : temporary_(std::move(temporary)), target_(std::move(target)) {}
+
+PendingCheckpoint::PendingCheckpoint(PendingCheckpoint&& other) noexcept
+    : temporary_(std::exchange(other.temporary_, {})), target_(std::move(other.target_)) {}
+
+PendingCheckpoint::~PendingCheckpoint() {
+  std::error_code ignored;  // what stays behind has no checkpoint's name
+  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+Expected<void> PendingCheckpoint::commit() {
+  TUNE_ASSERT(!temporary_.empty());
+  if (const auto synced = sync_tree(temporary_); !synced) return synced.error();
+  if (const auto renamed = replace_directory(temporary_, target_); !renamed) return renamed.error();
+  temporary_.clear();
+  return sync_directory(target_.parent_path());
+}
+
+fs::path CheckpointStore::path(const std::string& trial, const std::string& checkpoint) const {
+  return experiment_ / trial / checkpoint;
+}
+
+Expected<PendingCheckpoint> CheckpointStore::begin(const std::string& trial,
+                                                   const std::string& checkpoint) const {
+  const fs::path target = path(trial, checkpoint);
+  const fs::path temporary = temporary_name(target);
+  std::error_code error;
+  fs::create_directories(target.parent_path(), error);
+  if (!error && !fs::create_directory(temporary, error) && !error) {
+    error = std::make_error_code(std::errc::file_exists);
+  }
+  if (error) return make_io_error("cannot make", temporary, error);
+  return PendingCheckpoint(temporary, target);
+}
+
+Expected<void> CheckpointStore::adopt(const std::string& source_trial,
+                                      const std::string& source_checkpoint,
+                                      const std::string& trial,
+                                      const std::string& checkpoint) const {
+  const fs::path source = path(source_trial, source_checkpoint);
+  std::error_code error;
+  if (!fs::is_directory(source, error)) {
+    if (!error) error = std::make_error_code(std::errc::not_a_directory);
+    return make_io_error("cannot read checkpoint", source, error);
+  }
+  auto pending = begin(trial, checkpoint);
+  if (!pending) return pending.error();
+  if ((error = link_tree(source, pending->path()))) {
+    return make_io_error("cannot copy checkpoint", source, error);
+  }
+  return pending->commit();
+}
+
+Expected<void> CheckpointStore::remove(const std::string& trial,
+                                       const std::string& checkpoint) const {
+  // First it loses its name, so that nobody finds a half one while its files go.
+  const fs::path target = path(trial, checkpoint);
+  const fs::path doomed = temporary_name(target);
+  std::error_code error;
+  fs::rename(target, doomed, error);
+  if (error == std::errc::no_such_file_or_directory) return {};
+  if (error) return make_io_error("cannot remove checkpoint", target, error);
+  fs::remove_all(doomed, error);
+  if (error) return make_io_error("cannot remove checkpoint", doomed, error);
+  return {};
+}
+
+Expected<std::vector<std::string>> CheckpointStore::list(const std::string& trial) const {
+  std::vector<std::string> names;
+  std::error_code error;
+  const fs::path directory = experiment_ / trial;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::string name = it->path().filename().string();
+    if (name.starts_with(checkpoint_prefix) && it->is_directory(error)) {
+      names.push_back(std::move(name));
+    }
+  }
+  if (error == std::errc::no_such_file_or_directory) return std::vector<std::string>{};
+  if (error) return make_io_error("cannot read", directory, error);
+  // Beyond six digits a longer number is a higher one.
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), std::string_view(a)) < std::pair(b.size(), std::string_view(b));
+  });
+  return names;
+}
+
+}  // namespace tune::store

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <tune/error.hpp>
+
+namespace tune::store {
+
+/// A checkpoint that is being written, beside its place and under another name, so that nobody
+/// takes a half one for a checkpoint. Removed with the object unless it was committed.
+class PendingCheckpoint {
+ public:
+  PendingCheckpoint(std::filesystem::path temporary, std::filesystem::path target);
+  ~PendingCheckpoint();
+  PendingCheckpoint(PendingCheckpoint&& other) noexcept;
+  PendingCheckpoint& operator=(PendingCheckpoint&&) = delete;
+
+  /// The directory to write into; empty when it is made.
+  [[nodiscard]] const std::filesystem::path& path() const { return temporary_; }
+  /// Forces all files to the disk, then gives the directory its name, in the place of an older one
+  /// of that name.
+  [[nodiscard]] Expected<void> commit();
+
+ private:
+  std::filesystem::path temporary_;  // empty once it is committed or moved from
+  std::filesystem::path target_;
+};
+
+/// The checkpoints of an experiment: `<experiment>/<trial>/<checkpoint>/`.
+///
+/// What has a checkpoint's name is whole. Errors name the path and the system's reason. Safe from
+/// several threads as long as each checkpoint has one owner.
+class CheckpointStore {
+ public:
+  explicit CheckpointStore(std::filesystem::path experiment) : experiment_(std::move(experiment)) {}
+
+  [[nodiscard]] std::filesystem::path path(const std::string& trial,
+                                           const std::string& checkpoint) const;
+  [[nodiscard]] Expected<PendingCheckpoint> begin(const std::string& trial,
+                                                  const std::string& checkpoint) const;
+  /// Makes a checkpoint of another trial one of `trial`'s own: by hard links, or by copies where
+  /// the file system has none. Costs no space in the first case, and outlives the original in both.
+  [[nodiscard]] Expected<void> adopt(const std::string& source_trial,
+                                     const std::string& source_checkpoint, const std::string& trial,
+                                     const std::string& checkpoint) const;
+  /// Removing what is not there is no error.
+  [[nodiscard]] Expected<void> remove(const std::string& trial,
+                                      const std::string& checkpoint) const;
+  /// The names of a trial's checkpoints, oldest iteration first; none if the trial has no
+  /// directory.
+  [[nodiscard]] Expected<std::vector<std::string>> list(const std::string& trial) const;
+
+ private:
+  std::filesystem::path experiment_;
+};
+
+}  // namespace tune::store

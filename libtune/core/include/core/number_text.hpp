@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include <tune/json.hpp>
+
+namespace tune::core {
+
+/// The shortest decimal text that reads back as exactly `value`, with a point in every locale;
+/// "inf", "-inf" or "nan" for what is not finite.
+[[nodiscard]] std::string number_text(double value);
+/// At most `digits` significant digits, for people: "0.001235", "1.2e-05".
+[[nodiscard]] std::string number_text(double value, int digits);
+
+/// A value for a message: its JSON on one line, cut after about 100 bytes; bytes that are not UTF-8
+/// are replaced.
+[[nodiscard]] std::string value_text(const Json& value);
+
+}  // namespace tune::core

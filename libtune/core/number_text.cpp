@@ -1,0 +1,52 @@
+#include "core/number_text.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+
+namespace tune::core {
+namespace {
+
+// Room for the longest text: sign, 17 digits, point and exponent, or 17 digits and leading zeros.
+using NumberBuffer = std::array<char, 64>;
+
+std::string non_finite_text(double value) {
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+}
+
+// `text`, cut before the first byte of a character that would pass `limit`.
+std::string cut_text(std::string text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  std::size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  text.resize(end);
+  return text + "...";
+}
+
+}  // namespace
+
+std::string number_text(double value) {
+  if (!std::isfinite(value)) return non_finite_text(value);
+  NumberBuffer buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), end};
+}
+
+std::string number_text(double value, int digits) {
+  if (!std::isfinite(value)) return non_finite_text(value);
+  NumberBuffer buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::general, digits)
+                       .ptr;
+  return {buffer.data(), end};
+}
+
+std::string value_text(const Json& value) {
+  if (value.is_number_float()) return number_text(value.get<double>());
+  constexpr std::size_t limit = 100;
+  return cut_text(value.dump(-1, ' ', false, Json::error_handler_t::replace), limit);
+}
+
+}  // namespace tune::core

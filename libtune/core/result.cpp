@@ -1,0 +1,45 @@
+#include <tune/result.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace tune {
+namespace {
+
+// Fields of result.json that the framework fills, as readers of Ray Tune's results know them.
+constexpr std::array<std::string_view, 16> reserved_fields = {"training_iteration",
+                                                              "time_this_iter_s",
+                                                              "time_total_s",
+                                                              "time_since_restore",
+                                                              "iterations_since_restore",
+                                                              "timestamp",
+                                                              "date",
+                                                              "trial_id",
+                                                              "experiment_id",
+                                                              "experiment_tag",
+                                                              "hostname",
+                                                              "node_ip",
+                                                              "pid",
+                                                              "config",
+                                                              "checkpoint_dir_name",
+                                                              "nonfinite"};
+
+}  // namespace
+
+std::optional<double> Result::number(std::string_view field) const {
+  if (field == "training_iteration") return static_cast<double>(training_iteration);
+  if (field == "time_this_iter_s") return time_this_iter_s;
+  if (field == "time_total_s") return time_total_s;
+  if (field == "timestamp") return timestamp;
+  const MetricValue* value = metrics.find(field);
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  return value->as_double();
+}
+
+bool is_reserved_field(std::string_view name) {
+  // Nested metrics come flattened: "config/lr" would stand where the configuration does.
+  const std::string_view first = name.substr(0, name.find('/'));
+  return std::find(reserved_fields.begin(), reserved_fields.end(), first) != reserved_fields.end();
+}
+
+}  // namespace tune

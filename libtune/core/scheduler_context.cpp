@@ -1,0 +1,78 @@
+#include <tune/scheduler_context.hpp>
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace tune {
+
+const Trial* SchedulerContext::find(TrialId id) const {
+  const auto found = live_.find(id);
+  return found == live_.end() ? nullptr : &found->second;
+}
+
+Random SchedulerContext::random(TrialId id, std::uint64_t index) const {
+  return {seed_, "scheduler", id.value(), index};
+}
+
+void SchedulerContext::stop(TrialId id) {
+  if (find(id) != nullptr) requests_.emplace_back(StopTrial{id});
+}
+
+void SchedulerContext::pause(TrialId id) {
+  if (find(id) != nullptr) requests_.emplace_back(PauseTrial{id});
+}
+
+void SchedulerContext::unpause(TrialId id) {
+  if (find(id) != nullptr) requests_.emplace_back(UnpauseTrial{id});
+}
+
+void SchedulerContext::save(TrialId id) {
+  if (find(id) != nullptr) requests_.emplace_back(SaveTrial{id});
+}
+
+bool SchedulerContext::exploit(TrialId target, TrialId source, Config config) {
+  const Trial* from = find(source);
+  if (find(target) == nullptr || from == nullptr || !from->checkpoint_iteration()) return false;
+  requests_.emplace_back(ExploitTrial{target, source, std::move(config)});
+  return true;
+}
+
+void SchedulerContext::set_resources(TrialId id, Resources resources) {
+  if (find(id) != nullptr) requests_.emplace_back(ChangeResources{id, std::move(resources)});
+}
+
+void SchedulerContext::no_decision_before(TrialId id, double time) {
+  if (std::isnan(time)) {
+    throw std::invalid_argument("no_decision_before: the time for trial " +
+                                std::to_string(id.value()) + " is nan");
+  }
+  if (find(id) != nullptr) requests_.emplace_back(DecisionHorizon{id, time});
+}
+
+void SchedulerContext::explain(TrialId id, std::string reason) {
+  if (find(id) != nullptr) requests_.emplace_back(Explanation{id, std::move(reason)});
+}
+
+Trial& SchedulerContext::add(Trial trial) {
+  const TrialId id = trial.id();
+  return live_.insert_or_assign(id, std::move(trial)).first->second;
+}
+
+Trial* SchedulerContext::find_mutable(TrialId id) {
+  const auto found = live_.find(id);
+  return found == live_.end() ? nullptr : &found->second;
+}
+
+void SchedulerContext::finish(TrialId id, const FinishedTrial& finished) {
+  live_.erase(id);
+  finished_.insert_or_assign(id, finished);
+}
+
+std::vector<SchedulerRequest> SchedulerContext::take_requests() {
+  return std::exchange(requests_, {});
+}
+
+bool SchedulerContext::take_hold() { return std::exchange(held_, false); }
+
+}  // namespace tune

@@ -1,0 +1,36 @@
+#include <tune/searcher.hpp>
+
+#include <stdexcept>
+#include <typeinfo>
+
+#include <tune/trainable.hpp>
+
+namespace tune {
+
+Searcher::~Searcher() = default;
+
+void Searcher::on_trial_result(TrialId, const Config&, const Result&) {}
+
+void Searcher::on_trial_completed(TrialId, const Config&, const Result&) {}
+
+void Searcher::on_trial_failed(TrialId, const Config&, bool) {}
+
+bool Searcher::wants_results() const { return true; }
+
+std::optional<Objective> Searcher::objective() const { return std::nullopt; }
+
+bool Searcher::needs_metric() const { return true; }
+
+Json Searcher::save() const { return nullptr; }
+
+void Searcher::restore(const Json& state) {
+  // As for schedulers: a state that was saved and is not taken back would be lost in silence.
+  if (!state.is_null()) {
+    throw std::logic_error("searcher " + detail::unqualified_name(typeid(*this)) +
+                           " has a saved state but does not override restore");
+  }
+}
+
+Json Searcher::options() const { return {{"name", detail::unqualified_name(typeid(*this))}}; }
+
+}  // namespace tune

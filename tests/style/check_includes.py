@@ -22,6 +22,7 @@ SQLITE = r"sqlite3\.h|SQLiteCpp/"
 EIGEN = r"Eigen/"
 ZLIB = r"zlib\.h"
 CUDA = r"cuda|cublas|curand|cudnn|nvml"
+DEMANGLER = r"cxxabi\.h"  # the name of a class, for messages
 CATCH = r"catch2/"
 BENCHMARK = r"benchmark/"
 SYSTEM = "<system>"  # POSIX and Linux headers
@@ -44,7 +45,9 @@ class Folder:
 FOLDERS = [
     Folder("libtune/include/tune/tune.hpp", public=PLUGINS, others=[JSON]),
     Folder("libtune/include", others=[JSON]),
-    Folder("libtune/core", own=["core"], others=[JSON], pure=True),
+    Folder("libtune/core", own=["core"], others=[JSON, DEMANGLER], pure=True),
+    # The registries serve static initialisation and plugins on any thread: they lock.
+    Folder("libtune/engine/registry.cpp", own=["engine", "core"], others=[JSON]),
     Folder("libtune/engine", own=["engine", "core"], others=[JSON], pure=True),
     Folder("libtune/store", own=["store", "core"], others=[JSON, SQLITE, SYSTEM]),
     Folder("libtune/report", own=["report", "core"], others=[JSON, SYSTEM]),

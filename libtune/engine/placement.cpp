@@ -99,25 +99,15 @@ std::string Placement::node_name(NodeId id) const {
   return found == nodes_.end() ? std::string() : found->second.name;
 }
 
-std::uint64_t Placement::count_fits(const ResourceAmounts& request, std::uint64_t limit) const {
-  std::uint64_t count = 0;
-  for (const auto& [id, present] : nodes_) {
-    if (!present.present) continue;
-    Node node = present;
-    while (count < limit) {
-      const std::optional<ResourceGrant> grant = fit(node, request);
-      if (!grant) break;
-      take(node, *grant);
-      ++count;
-    }
-  }
-  return count;
+bool Placement::fits(const ResourceAmounts& request) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    return entry.second.present && fit(entry.second, request).has_value();
+  });
 }
 
 bool Placement::is_feasible(const ResourceAmounts& request) const {
-  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
-    return entry.second.capacity.covers(request);
-  });
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [&](const auto& entry) { return entry.second.capacity.covers(request); });
 }
 
 std::string Placement::explain_infeasible(const ResourceAmounts& request) const {
@@ -129,8 +119,8 @@ std::string Placement::explain_infeasible(const ResourceAmounts& request) const 
     }
     if (amount <= largest) continue;
     if (!text.empty()) text += "; ";
-    text += "requested " + amount_text(name, amount) + ", largest node " +
-            amount_text(name, largest);
+    text +=
+        "requested " + amount_text(name, amount) + ", largest node " + amount_text(name, largest);
   }
   if (text.empty()) text = "requested " + request.describe() + ", which no single node has";
   return text;

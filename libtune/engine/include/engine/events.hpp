@@ -67,7 +67,8 @@ struct Ended {
   EndKind kind = EndKind::finished;
   std::string message;
 };
-using TrialReport = std::variant<Started, Reported, CheckpointStored, CheckpointFailed, Warned, Ended>;
+using TrialReport =
+    std::variant<Started, Reported, CheckpointStored, CheckpointFailed, Warned, Ended>;
 
 /// What a trial tells, numbered from 0 within its incarnation, so that late, duplicate and
 /// reordered messages do no harm.
@@ -87,7 +88,7 @@ struct StopRequested {
   std::string reason;
 };
 
-using Event = std::variant<NodeJoined, NodeLeft, SuggestionReady, TrialMessage, TimerFired,
-                           StopRequested>;
+using Event =
+    std::variant<NodeJoined, NodeLeft, SuggestionReady, TrialMessage, TimerFired, StopRequested>;
 
 }  // namespace tune::engine

@@ -35,8 +35,7 @@ class Placement {
   [[nodiscard]] bool has_nodes() const;
   [[nodiscard]] bool is_present(NodeId node) const;
   [[nodiscard]] std::string node_name(NodeId node) const;
-  /// How many such requests fit now, counted up to `limit`.
-  [[nodiscard]] std::uint64_t count_fits(const ResourceAmounts& request, std::uint64_t limit) const;
+  [[nodiscard]] bool fits(const ResourceAmounts& request) const;
   /// True if some node, present or gone for now, could hold it when empty.
   [[nodiscard]] bool is_feasible(const ResourceAmounts& request) const;
   /// "requested 11 cpu, largest node 4": what of an infeasible request is too much.

@@ -1,0 +1,228 @@
+#include "engine/engine.hpp"
+
+#include <charconv>
+#include <cstdio>
+
+#include <tune/error.hpp>
+
+#include "engine_implementation.hpp"
+
+namespace tune::engine {
+namespace {
+
+constexpr std::uint64_t time_budget_timer = 0;
+
+std::string seconds_text(Time time) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, time.count()).ptr;
+  return std::string(buffer, end) + " s";
+}
+
+}  // namespace
+
+std::string checkpoint_directory_name(std::int64_t training_iteration) {
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, "checkpoint_%06lld",
+                static_cast<long long>(training_iteration));
+  return buffer;
+}
+
+void Engine::Implementation::handle(const Event& event, Time now, std::vector<Command>& commands) {
+  if (finished_) return;
+  commands_ = &commands;
+  context_.set_now(now);
+  if (!started_) {
+    started_ = true;
+    if (options_.time_budget) emit(SetTimer{time_budget_timer, now + *options_.time_budget});
+  }
+  std::visit([this](const auto& e) { on(e); }, event);
+  settle();
+  commands_ = nullptr;
+}
+
+TrialRecord* Engine::Implementation::find(TrialId id) {
+  const auto found = records_.find(id);
+  return found == records_.end() ? nullptr : &found->second;
+}
+
+void Engine::Implementation::on(const NodeJoined& event) {
+  if (placement_.is_present(event.node)) return;
+  placement_.add_node(event.node, event.name, event.capacity);
+  resources_changed_ = true;
+}
+
+void Engine::Implementation::on(const NodeLeft& event) {
+  if (!placement_.is_present(event.node)) return;
+  const std::string reason = "node " + placement_.node_name(event.node) + " lost";
+  placement_.remove_node(event.node);
+  resources_changed_ = true;
+  std::vector<TrialId> lost;
+  for (const auto& [id, record] : records_) {
+    if (record.run && record.run->grant.node == event.node) lost.push_back(id);
+  }
+  for (const TrialId id : lost) {
+    TrialRecord* record = find(id);
+    if (!record || !record->run) continue;
+    end_run(*record);
+    if (record->want == TrialRecord::Want::stop || record->want == TrialRecord::Want::pause) {
+      carry_out(*record);  // what was decided stays decided
+    } else {
+      make_pending(*record, reason);
+    }
+    carry_out_requests();
+  }
+}
+
+void Engine::Implementation::on(const SuggestionReady& event) {
+  --counts_.asked;
+  resources_changed_ = true;
+  if (ending_) return;
+  if (std::holds_alternative<Wait>(event.suggestion)) {
+    searcher_waits_ = true;
+    next_trial_ = event.trial.value();  // asked for again
+  } else if (std::holds_alternative<Exhausted>(event.suggestion)) {
+    searcher_exhausted_ = true;
+  } else if (const auto* failure = std::get_if<SearcherFailure>(&event.suggestion)) {
+    begin_ending("the searcher failed", "searcher failed to suggest trial " +
+                                            std::to_string(event.trial.value()) + ": " +
+                                            failure->message);
+  } else {
+    const Config& config = std::get<Config>(event.suggestion);
+    Trial trial(event.trial, config);
+    trial.set_name(trial_directory_name(event.trial, config));
+    TrialRecord record;
+    record.trial = &context_.add(std::move(trial));
+    record.first_config = config;
+    TrialRecord& added = records_.emplace(event.trial, std::move(record)).first->second;
+    ++counts_.pending;
+    emit(RecordTrialAdded{event.trial, added.trial->name(), config});
+    tell_added(added);
+  }
+}
+
+void Engine::Implementation::on(const TrialMessage& event) {
+  TrialRecord* record = find(event.trial);
+  if (!record || !record->run || record->run->incarnation != event.incarnation ||
+      !record->run->inbox.add(event.sequence, event.report)) {
+    ++counts_.refused_messages;
+    return;
+  }
+  // A report may end the run or the trial: look it up again each time.
+  while (record && record->run && record->run->incarnation == event.incarnation) {
+    const std::optional<TrialReport> report = record->run->inbox.take();
+    if (!report) break;
+    std::visit([&](const auto& r) { on(*record, r); }, *report);
+    carry_out_requests();
+    record = find(event.trial);
+    // Only now is the scheduler's horizon known.
+    if (record && record->run && record->run->incarnation == event.incarnation &&
+        std::holds_alternative<Reported>(*report)) {
+      continue_if_waiting(*record);
+    }
+  }
+}
+
+void Engine::Implementation::on(const TimerFired& event) {
+  if (event.timer == time_budget_timer && options_.time_budget) {
+    begin_ending("time budget of " + seconds_text(*options_.time_budget) + " used up");
+  }
+}
+
+void Engine::Implementation::on(const StopRequested& event) { begin_ending(event.reason); }
+
+void Engine::Implementation::begin_ending(const std::string& reason, const std::string& error) {
+  if (end_error_.empty()) end_error_ = error;
+  if (ending_) return;
+  ending_ = true;
+  end_reason_ = reason;
+  std::vector<TrialId> running;
+  for (const auto& [id, record] : records_) {
+    if (record.run) running.push_back(id);
+  }
+  for (const TrialId id : running) {
+    if (TrialRecord* record = find(id)) stop(*record, reason);
+  }
+}
+
+// Brings everything to rest after an event: requests carried out, slots filled, the end seen.
+void Engine::Implementation::settle() {
+  while (!finished_) {
+    carry_out_requests();
+    if (ending_) {
+      if (counts_.running == 0) finish();
+      return;
+    }
+    // Full slots stay full until something is given back.
+    if (last_fill_ == Fill::no_room && !resources_changed_) return;
+    resources_changed_ = false;
+    last_fill_ = fill_slots();
+    if (ending_) continue;
+    if (counts_.running > 0 || counts_.asked > 0) return;
+    if (records_.empty()) {
+      if (searcher_waits_ && may_have_more_trials()) {
+        begin_ending("the searcher waits for ever",
+                     "the searcher waits for results, but no trial is left that could bring one");
+        continue;
+      }
+      if (!placement_.has_nodes() && may_have_more_trials()) return;
+      end_reason_ = searcher_exhausted_      ? "search space exhausted"
+                    : may_have_more_trials() ? "the scheduler lets no further trial start"
+                                             : "all trials ended";
+      finish();
+      return;
+    }
+    if (!placement_.has_nodes()) return;
+    // Nothing runs, nothing will be asked for, and the scheduler lets none of these go on.
+    TrialRecord& stranded = records_.begin()->second;
+    terminate(stranded, stranded.trial->state() == TrialState::paused
+                            ? "left paused by the scheduler"
+                            : "never chosen by the scheduler");
+    resources_changed_ = true;
+  }
+}
+
+void Engine::Implementation::finish() {
+  ExperimentEnd end;
+  end.terminated_trials = static_cast<std::int64_t>(counts_.terminated);
+  end.failed_trials = static_cast<std::int64_t>(counts_.error);
+  end.unfinished_trials = static_cast<std::int64_t>(records_.size());
+  end.reason = end_reason_;
+  end.error = end_error_;
+  finished_ = true;
+  emit(Finish{std::move(end)});
+}
+
+Engine::Counts Engine::Implementation::counts() const { return counts_; }
+
+std::string Engine::Implementation::waiting_reason() const {
+  if (finished_ || counts_.running > 0) return {};
+  if (records_.empty() && !may_have_more_trials()) return {};
+  if (!placement_.has_nodes()) return "no node is there";
+  if (counts_.asked > 0) return "the searcher is thinking";
+  return records_.empty() ? std::string() : "no room on any node";
+}
+
+Engine::Engine(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler)
+    : implementation_(std::make_unique<Implementation>(std::move(options), std::move(scheduler))) {}
+
+Engine::~Engine() = default;
+
+void Engine::handle(const Event& event, Time now, std::vector<Command>& commands) {
+  implementation_->handle(event, now, commands);
+}
+
+bool Engine::is_finished() const { return implementation_->is_finished(); }
+
+Engine::Counts Engine::counts() const { return implementation_->counts(); }
+
+std::optional<ResourceAmounts> Engine::free_resources(NodeId node) const {
+  return implementation_->placement_.free(node);
+}
+
+std::string Engine::waiting_reason() const { return implementation_->waiting_reason(); }
+
+const SchedulerContext& Engine::context() const { return implementation_->context_; }
+
+const TrialScheduler& Engine::scheduler() const { return *implementation_->scheduler_; }
+
+}  // namespace tune::engine

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <tune/scheduler.hpp>
+
+#include "engine/engine.hpp"
+#include "engine/placement.hpp"
+#include "stop_evaluator.hpp"
+#include "trial_record.hpp"
+
+namespace tune::engine {
+
+/// The engine itself. By source file: engine.cpp dispatches events and ends the experiment,
+/// engine_launch.cpp fills free slots, engine_results.cpp judges what trials tell,
+/// engine_transitions.cpp moves trials from state to state, engine_scheduler.cpp talks with the
+/// scheduler.
+class Engine::Implementation {
+ public:
+  Implementation(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler);
+
+  void handle(const Event& event, Time now, std::vector<Command>& commands);
+  [[nodiscard]] bool is_finished() const { return finished_; }
+  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] std::string waiting_reason() const;
+
+  EngineOptions options_;
+  std::unique_ptr<TrialScheduler> scheduler_;
+  SchedulerContext context_;
+  Placement placement_;
+
+ private:
+  // engine.cpp
+  void on(const NodeJoined& event);
+  void on(const NodeLeft& event);
+  void on(const SuggestionReady& event);
+  void on(const TrialMessage& event);
+  void on(const TimerFired& event);
+  void on(const StopRequested& event);
+  void begin_ending(const std::string& reason, const std::string& error = {});
+  void settle();
+  void finish();
+
+  // engine_launch.cpp
+  enum class Fill { no_room, idle };
+  enum class LaunchOutcome { launched, failed, no_room };
+  Fill fill_slots();
+  LaunchOutcome launch(TrialRecord& record);
+  [[nodiscard]] std::optional<ResourceAmounts> request_of(TrialRecord& record);
+  void start(TrialRecord& record, Placement::Grant grant);
+  [[nodiscard]] bool can_ask() const;
+  [[nodiscard]] bool may_have_more_trials() const;
+  void ask();
+
+  // engine_results.cpp
+  void on(TrialRecord& record, const Started& report);
+  void on(TrialRecord& record, const Reported& report);
+  void on(TrialRecord& record, const CheckpointStored& report);
+  void on(TrialRecord& record, const CheckpointFailed& report);
+  void on(TrialRecord& record, const Warned& report);
+  void on(TrialRecord& record, const Ended& report);
+  void judge_again(TrialRecord& record, const Result& result);
+  void judge(TrialRecord& record, Result result);
+  /// What the scheduler needs of a result and does not find.
+  struct Missing {
+    std::string text;  // empty: nothing
+    bool is_wrong_type = false;
+  };
+  [[nodiscard]] Missing missing_fields(const Result& result) const;
+  [[nodiscard]] StopEvaluator::Verdict ask_stop_criteria(const Trial& trial, const Result& result);
+  [[nodiscard]] bool has_progressed(TrialRecord& record, const Result& result);
+  void tell_searcher(const TrialRecord& record, const Result& result);
+  void continue_if_waiting(TrialRecord& record);
+  [[nodiscard]] Horizon horizon_of(const TrialRecord& record) const;
+
+  // engine_transitions.cpp
+  void set_state(TrialRecord& record, TrialState state, const std::string& reason,
+                 const std::string& error = {});
+  void carry_out(TrialRecord& record);
+  void stop(TrialRecord& record, const std::string& reason);
+  void fail_for_good(TrialRecord& record, const std::string& error);
+  void pause(TrialRecord& record);
+  void end_run(TrialRecord& record);
+  void retry_or_fail(TrialRecord& record, const std::string& error);
+  void make_pending(TrialRecord& record, const std::string& reason, const std::string& error = {});
+  void terminate(TrialRecord& record, const std::string& reason);
+  void fail(TrialRecord& record, const std::string& reason, const std::string& error,
+            bool infeasible);
+  void forget(TrialRecord& record, TrialState state);
+  void cancel_exploit(TrialRecord& record);
+  void pin(const CheckpointLocation& checkpoint);
+  void unpin(TrialId owner, const CheckpointLocation& checkpoint);
+  void trim_checkpoints(TrialRecord& record);
+  [[nodiscard]] CheckpointLocation location(const TrialRecord& record,
+                                            const StoredCheckpoint& checkpoint) const;
+
+  // engine_scheduler.cpp
+  template <class Call>
+  auto ask_scheduler(const char* method, std::optional<TrialId> trial, Call call)
+      -> std::optional<decltype(call())>;
+  void tell_added(TrialRecord& record);
+  [[nodiscard]] std::optional<Decision> tell_result(TrialRecord& record, const Result& result);
+  void tell_completed(TrialRecord& record);
+  void tell_failed(TrialRecord& record);
+  /// What to run next: a trial, hold, or neither.
+  struct Choice {
+    std::optional<TrialId> trial;
+    bool hold = false;
+  };
+  [[nodiscard]] Choice choose();
+  void carry_out_requests();
+  void on(const StopTrial& request);
+  void on(const PauseTrial& request);
+  void on(const UnpauseTrial& request);
+  void on(const SaveTrial& request);
+  void on(const ExploitTrial& request);
+  void on(const ChangeResources& request);
+  void on(const DecisionHorizon& request);
+  void on(const Explanation& request);
+  void scheduler_fault(const std::string& text);
+
+  void emit(Command command) { commands_->push_back(std::move(command)); }
+  [[nodiscard]] TrialRecord* find(TrialId id);
+  [[nodiscard]] double target_of(const std::optional<Objective>& objective,
+                                 const Result& result) const;
+
+  std::optional<Objective> scheduler_objective_;
+  std::optional<Objective> searcher_objective_;
+  std::optional<ResourceAmounts> request_;  // of each trial, where it is known beforehand
+  std::string time_attr_;
+  std::string scheduler_name_;
+  StopEvaluator stop_;
+  std::map<TrialId, TrialRecord> records_;  // live trials
+  Counts counts_;
+  std::vector<Command>* commands_ = nullptr;
+
+  std::uint64_t next_trial_ = 0;
+  bool searcher_exhausted_ = false;
+  bool searcher_waits_ = false;    // no ask until it has learned something
+  bool resources_changed_ = true;  // something happened that may let a blocked start go ahead
+  Fill last_fill_ = Fill::idle;
+
+  std::map<std::pair<std::string, std::string>, std::int64_t> pins_;
+  std::set<std::pair<std::string, std::string>> orphans_;  // of ended trials, kept for their pins
+
+  bool started_ = false;
+  bool scheduler_failed_ = false;
+  bool ending_ = false;
+  bool finished_ = false;
+  std::string end_reason_;
+  std::string end_error_;
+};
+
+}  // namespace tune::engine

@@ -1,0 +1,121 @@
+#include <tune/random.hpp>
+
+#include "engine_implementation.hpp"
+
+namespace tune::engine {
+
+// Gives free slots to the trials that the scheduler chooses, then asks for new ones.
+Engine::Implementation::Fill Engine::Implementation::fill_slots() {
+  while (!ending_) {
+    if (options_.max_concurrent > 0 &&
+        std::cmp_greater_equal(counts_.running, options_.max_concurrent)) {
+      return Fill::no_room;
+    }
+    if (!placement_.has_nodes()) return Fill::no_room;
+    const Choice choice = choose();
+    carry_out_requests();
+    if (ending_ || choice.hold) return Fill::idle;
+    if (!choice.trial) {
+      if (can_ask()) ask();
+      return Fill::idle;  // the answer comes as an event
+    }
+    TrialRecord* record = find(*choice.trial);
+    if (!record || record->run) {
+      scheduler_fault("chose trial " + std::to_string(choice.trial->value()) +
+                      " to run, which is neither pending nor paused");
+      return Fill::idle;
+    }
+    if (launch(*record) == LaunchOutcome::no_room) return Fill::no_room;
+    carry_out_requests();
+  }
+  return Fill::idle;
+}
+
+std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& record) {
+  try {
+    const Resources& base = record.resources ? *record.resources : options_.resources;
+    ResourceAmounts request =
+        request_ && !record.resources
+            ? *request_
+            : ResourceAmounts(base.of ? base.of(record.trial->config()) : base);
+    if (placement_.is_feasible(request)) return request;
+    if (!options_.fixed_cluster) return request;
+    fail(record, "resources", placement_.explain_infeasible(request), false);
+  } catch (const std::exception& e) {
+    fail(record, "resources", std::string("resources: ") + e.what(), false);
+  }
+  return std::nullopt;
+}
+
+Engine::Implementation::LaunchOutcome Engine::Implementation::launch(TrialRecord& record) {
+  const std::optional<ResourceAmounts> request = request_of(record);
+  if (!request) return LaunchOutcome::failed;
+  std::optional<Placement::Grant> grant = placement_.place(*request);
+  if (!grant) return LaunchOutcome::no_room;
+  start(record, std::move(*grant));
+  return LaunchOutcome::launched;
+}
+
+void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) {
+  Trial& trial = *record.trial;
+  trial.set_incarnation(trial.incarnation() + 1);
+  Run& run = record.run.emplace();
+  run.incarnation = trial.incarnation();
+  run.grant = std::move(grant);
+  record.want = TrialRecord::Want::run;
+
+  Launch launch;
+  launch.trial = record.id();
+  launch.incarnation = run.incarnation;
+  launch.node = run.grant.node;
+  launch.trial_name = trial.name();
+  launch.grant = run.grant.resources;
+  launch.seed = Random(options_.seed, "trial", record.id().value()).next();
+  if (record.exploit) {
+    // Weights and configuration are the donor's, the counters stay the trial's own.
+    trial.set_config(record.exploit->config);
+    launch.checkpoint = record.exploit->source;
+    launch.adopt_checkpoint = true;
+    launch.start_iteration = record.last.training_iteration;
+    launch.start_time_total_s = record.last.time_total_s;
+    run.adopting = record.exploit->source;  // its pin goes over to the run
+    run.adopting_from = record.exploit->source_id;
+    record.exploit.reset();
+  } else if (!record.checkpoints.empty()) {
+    const StoredCheckpoint& newest = record.checkpoints.back();
+    trial.set_config(newest.config);
+    launch.checkpoint = location(record, newest);
+    launch.start_iteration = newest.training_iteration;
+    launch.start_time_total_s = newest.time_total_s;
+  } else {
+    trial.set_config(record.first_config);
+  }
+  launch.config = trial.config();
+  run.training_iteration = launch.start_iteration;
+  run.horizon = horizon_of(record);
+  launch.horizon = run.horizon;
+  set_state(record, TrialState::running, {});
+  const TrialStart begun{record.id(),     trial.name(),           trial.config(),
+                         run.incarnation, launch.start_iteration, run.grant.node};
+  emit(RecordTrialStarted{begun});
+  emit(std::move(launch));
+}
+
+bool Engine::Implementation::may_have_more_trials() const {
+  return !searcher_exhausted_ && (!options_.max_trials || next_trial_ < *options_.max_trials);
+}
+
+bool Engine::Implementation::can_ask() const {
+  if (counts_.asked > 0 || searcher_waits_ || !may_have_more_trials()) return false;
+  if (!request_) return true;  // what it will need is not known before
+  // One that can never fit is asked for as well, to be refused by name.
+  return placement_.fits(*request_) ||
+         (options_.fixed_cluster && !placement_.is_feasible(*request_));
+}
+
+void Engine::Implementation::ask() {
+  ++counts_.asked;
+  emit(AskSearcher{TrialId{next_trial_++}});
+}
+
+}  // namespace tune::engine

@@ -1,0 +1,246 @@
+#include <cmath>
+
+#include "engine_implementation.hpp"
+
+namespace tune::engine {
+
+namespace {
+
+std::string iteration_text(std::int64_t iteration) {
+  return "iteration " + std::to_string(iteration);
+}
+
+std::string short_number(double value) {
+  std::string text = MetricValue(value).json().dump();
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
+}  // namespace
+
+double Engine::Implementation::target_of(const std::optional<Objective>& objective,
+                                         const Result& result) const {
+  if (!objective) return worst_value();
+  const MetricValue* value = result.metrics.find(objective->metric);
+  if (value && value->is_number()) return value->as_double();
+  return result.number(objective->metric).value_or(worst_value());
+}
+
+void Engine::Implementation::on(TrialRecord&, const Started&) {}
+
+void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
+  Run& run = *record.run;
+  if (report.result.training_iteration != run.training_iteration + 1) {
+    fail_for_good(record, "reported " + iteration_text(report.result.training_iteration) +
+                              " after " + iteration_text(run.training_iteration));
+    return;
+  }
+  run.training_iteration = report.result.training_iteration;
+  record.has_reported = true;
+  if (report.result.training_iteration <= record.decided_until) {
+    judge_again(record, report.result);
+  } else if (record.want == TrialRecord::Want::stop) {
+    // Decided before: what comes until the trial ends is recorded, not told.
+    record.last = report.result;
+    emit(RecordResult{record.id(), run.incarnation, report.result});
+  } else {
+    judge(record, report.result);
+  }
+}
+
+// A result that was told before the trial went back to a checkpoint: nobody is told twice.
+void Engine::Implementation::judge_again(TrialRecord& record, const Result& result) {
+  record.last = result;
+  emit(RecordResult{record.id(), record.run->incarnation, result});
+}
+
+void Engine::Implementation::judge(TrialRecord& record, Result result) {
+  record.decided_until = result.training_iteration;
+  const Missing missing = missing_fields(result);
+  const bool is_first = record.last.training_iteration == 0;
+  const bool is_fatal =
+      missing.is_wrong_type || (!missing.text.empty() && is_first && options_.strict_metric);
+  const bool is_told = missing.text.empty() && has_progressed(record, result);
+  Decision decision = Decision::proceed;
+  if (is_told) {
+    result.set_target(target_of(scheduler_objective_, result));
+    decision = tell_result(record, result).value_or(Decision::proceed);
+  }
+  const StopEvaluator::Verdict verdict = ask_stop_criteria(*record.trial, result);
+  const bool stops = decision == Decision::stop || !verdict.stop_trial.empty();
+  if (stops && !is_fatal) result.done = true;
+  if (is_told) record.trial->replace_last_result(result);
+  record.last = result;
+  emit(RecordResult{record.id(), record.run->incarnation, result});
+  tell_searcher(record, result);
+
+  if (!verdict.stop_experiment.empty()) begin_ending(verdict.stop_experiment);
+  if (is_fatal) {
+    fail_for_good(record, missing.text);
+  } else if (stops) {
+    stop(record, verdict.stop_trial.empty() ? "stopped by " + scheduler_name_ : verdict.stop_trial);
+  } else if (decision == Decision::pause && !result.done) {
+    pause(record);
+  }
+}
+
+StopEvaluator::Verdict Engine::Implementation::ask_stop_criteria(const Trial& trial,
+                                                                 const Result& result) {
+  try {
+    return stop_.on_result(trial, result);
+  } catch (const std::exception& e) {
+    begin_ending("a stop criterion failed",
+                 "stop criterion threw at trial " + std::to_string(trial.id().value()) + ", " +
+                     iteration_text(result.training_iteration) + ": " + e.what());
+  }
+  return {};
+}
+
+Engine::Implementation::Missing Engine::Implementation::missing_fields(const Result& result) const {
+  const std::string where = iteration_text(result.training_iteration);
+  for (const auto* objective : {&scheduler_objective_, &options_.objective}) {
+    if (!*objective) continue;
+    const std::string& metric = (*objective)->metric;
+    const MetricValue* value = result.metrics.find(metric);
+    if (value && !value->is_number()) {
+      return {"metric \"" + metric + "\" is " + std::string(value->type_name()) + " (" +
+                  value->json().dump() + ") at " + where + ", want a number",
+              true};
+    }
+    if (!value && !result.number(metric)) {
+      return {where + " has no metric \"" + metric + "\"; it has: " + result.metrics.names()};
+    }
+  }
+  if (!result.number(time_attr_)) {
+    return {where + " has no \"" + time_attr_ +
+            "\", by which the scheduler measures progress; it has: " + result.metrics.names()};
+  }
+  return {};
+}
+
+// Progress that does not grow is no news to a scheduler.
+bool Engine::Implementation::has_progressed(TrialRecord& record, const Result& result) {
+  const double progress = result.number(time_attr_).value_or(worst_value());
+  if (!record.progress || progress > *record.progress) {
+    record.progress = progress;
+    return true;
+  }
+  if (!record.warned_progress) {
+    record.warned_progress = true;
+    emit(RecordWarning{record.id(),
+                       time_attr_ + " goes backwards: " + short_number(*record.progress) + " -> " +
+                           short_number(progress) + "; the scheduler is not told of such results"});
+  }
+  return false;
+}
+
+void Engine::Implementation::tell_searcher(const TrialRecord& record, const Result& result) {
+  if (!options_.searcher_wants_results) return;
+  if (searcher_objective_ && !result.number(searcher_objective_->metric)) return;
+  Result told = result;
+  told.set_target(target_of(searcher_objective_, result));
+  searcher_waits_ = false;
+  emit(TellSearcherResult{record.id(), record.trial->config(), std::move(told)});
+}
+
+Horizon Engine::Implementation::horizon_of(const TrialRecord& record) const {
+  const std::int64_t now_at = record.run->training_iteration;
+  Horizon horizon;
+  horizon.decided_until = std::max(now_at, record.decided_until);
+  const bool must_see_first =
+      scheduler_objective_ || options_.objective || time_attr_ != "training_iteration";
+  if (!record.no_decision_before) {
+    horizon.every_result = true;
+  } else if (std::isfinite(*record.no_decision_before)) {
+    horizon.bounds.push_back({time_attr_, *record.no_decision_before, false});
+  }
+  if (!record.has_reported && must_see_first && options_.strict_metric) {
+    horizon.bounds.push_back({"training_iteration", static_cast<double>(now_at + 1), false});
+  }
+  stop_.add_bounds(horizon);
+  return horizon;
+}
+
+void Engine::Implementation::continue_if_waiting(TrialRecord& record) {
+  Run& run = *record.run;
+  if (run.stop_sent || run.pause_sent) return;
+  if (!run.horizon.is_reached(record.last)) return;
+  run.horizon = horizon_of(record);
+  emit(Proceed{record.id(), run.incarnation, run.grant.node, run.horizon});
+}
+
+void Engine::Implementation::on(TrialRecord& record, const CheckpointStored& report) {
+  StoredCheckpoint stored{report.directory_name, report.training_iteration, report.time_total_s,
+                          record.trial->config()};
+  // One of the same name was replaced on disk.
+  std::erase_if(record.checkpoints, [&](const StoredCheckpoint& old) {
+    return old.directory_name == stored.directory_name;
+  });
+  record.checkpoints.push_back(std::move(stored));
+  record.trial->set_checkpoint_iteration(report.training_iteration);
+  emit(RecordCheckpoint{record.id(), record.run->incarnation, report.directory_name,
+                        report.training_iteration});
+  Run& run = *record.run;
+  if (run.adopting) {
+    const CheckpointLocation donor = *run.adopting;
+    run.adopting.reset();
+    unpin(run.adopting_from, donor);
+  }
+  trim_checkpoints(record);
+}
+
+void Engine::Implementation::on(TrialRecord& record, const CheckpointFailed& report) {
+  emit(RecordWarning{record.id(), "checkpoint at " + iteration_text(report.training_iteration) +
+                                      " failed: " + report.message});
+}
+
+void Engine::Implementation::on(TrialRecord& record, const Warned& report) {
+  emit(RecordWarning{record.id(), report.text});
+}
+
+void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
+  if (report.kind == EndKind::abandoned) {
+    placement_.lose(record.run->grant);
+    record.run->grant.resources = {};  // nothing comes back
+  }
+  end_run(record);
+  const bool is_stopped = record.want == TrialRecord::Want::stop;
+  switch (report.kind) {
+    case EndKind::finished:
+      if (is_stopped) {
+        carry_out(record);
+      } else if (!record.has_reported && options_.strict_metric && options_.objective) {
+        fail(record, "no result", "ended without reporting a result", false);
+      } else {
+        terminate(record, "trainable finished");
+      }
+      break;
+    case EndKind::stopped:
+    case EndKind::paused:
+      if (record.want == TrialRecord::Want::run) {
+        make_pending(record, "to go on");  // unpaused on its way to the pause
+      } else {
+        carry_out(record);
+      }
+      break;
+    case EndKind::failed:
+      if (is_stopped) {
+        carry_out(record);
+      } else {
+        retry_or_fail(record, report.message);
+      }
+      break;
+    case EndKind::invalid:
+      if (is_stopped) {
+        carry_out(record);
+      } else {
+        fail(record, "invalid configuration", report.message, true);
+      }
+      break;
+    case EndKind::abandoned:
+      fail(record, "did not stop", report.message, false);
+      break;
+  }
+}
+
+}  // namespace tune::engine

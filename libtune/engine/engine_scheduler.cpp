@@ -1,0 +1,205 @@
+#include <cmath>
+#include <exception>
+#include <stdexcept>
+
+#include <tune/error.hpp>
+
+#include "engine_implementation.hpp"
+
+namespace tune::engine {
+namespace {
+
+std::optional<Objective> resolve(const std::optional<Objective>& own,
+                                 const std::optional<Objective>& experiment) {
+  if (!own) return experiment;
+  if (!own->metric.empty()) return own;
+  return experiment ? std::optional<Objective>({experiment->metric, own->mode}) : std::nullopt;
+}
+
+std::string name_of(const TrialScheduler& scheduler) {
+  const Json options = scheduler.options();
+  return options.is_object() ? options.value("name", std::string("scheduler"))
+                             : std::string("scheduler");
+}
+
+}  // namespace
+
+Engine::Implementation::Implementation(EngineOptions options,
+                                       std::unique_ptr<TrialScheduler> scheduler)
+    : options_(std::move(options)),
+      scheduler_(std::move(scheduler)),
+      context_(Mode::min),
+      scheduler_objective_(resolve(scheduler_->objective(), options_.objective)),
+      searcher_objective_(resolve(options_.searcher_objective, options_.objective)),
+      time_attr_(scheduler_->time_attr()),
+      scheduler_name_(name_of(*scheduler_)),
+      stop_(options_.stop, options_.objective) {
+  if (!options_.resources.of) request_ = ResourceAmounts(options_.resources);
+  if (options_.checkpoint.keep < 1) {
+    throw std::invalid_argument("checkpoint.keep must be at least 1, is " +
+                                std::to_string(options_.checkpoint.keep));
+  }
+  if (scheduler_->needs_checkpoints() && !options_.trainable_checkpoints) {
+    throw std::invalid_argument("scheduler " + scheduler_name_ +
+                                " needs checkpoints, which the trainable cannot save");
+  }
+  if (scheduler_->needs_metric() && !scheduler_objective_) {
+    throw std::invalid_argument("scheduler " + scheduler_name_ +
+                                " needs a metric and a mode, and the experiment has none");
+  }
+  if (request_ && request_->amounts().empty() && options_.max_concurrent <= 0) {
+    throw std::invalid_argument(
+        "resources: a trial that asks for nothing needs max_concurrent to be set");
+  }
+  context_ = SchedulerContext(scheduler_objective_ ? scheduler_objective_->mode : Mode::min,
+                              options_.seed);
+}
+
+// Calls the user's scheduler; a throw ends the experiment, and the scheduler is not called again.
+template <class Call>
+auto Engine::Implementation::ask_scheduler(const char* method, std::optional<TrialId> trial,
+                                           Call call) -> std::optional<decltype(call())> {
+  if (scheduler_failed_) return std::nullopt;
+  const std::string where =
+      std::string(method) + (trial ? " of trial " + std::to_string(trial->value()) : std::string());
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    scheduler_fault("threw in " + where + ": " + e.what());
+  } catch (...) {
+    scheduler_fault("threw in " + where + ": unknown exception");
+  }
+  return std::nullopt;
+}
+
+void Engine::Implementation::scheduler_fault(const std::string& text) {
+  scheduler_failed_ = true;
+  (void)context_.take_requests();
+  begin_ending("the scheduler failed", "scheduler " + scheduler_name_ + " " + text);
+}
+
+void Engine::Implementation::tell_added(TrialRecord& record) {
+  (void)ask_scheduler("on_trial_added", record.id(), [&] {
+    scheduler_->on_trial_added(context_, *record.trial);
+    return true;
+  });
+}
+
+std::optional<Decision> Engine::Implementation::tell_result(TrialRecord& record,
+                                                            const Result& result) {
+  Trial& trial = *record.trial;
+  trial.add_result(result);
+  const double target = result.target();
+  if (std::isfinite(target) &&
+      (!trial.best() || is_better(context_.mode(), target, *trial.best()))) {
+    trial.set_best(target);
+  }
+  return ask_scheduler("on_trial_result", record.id(),
+                       [&] { return scheduler_->on_trial_result(context_, trial, result); });
+}
+
+void Engine::Implementation::tell_completed(TrialRecord& record) {
+  Result last = record.last;
+  last.set_target(target_of(scheduler_objective_, last));
+  (void)ask_scheduler("on_trial_completed", record.id(), [&] {
+    scheduler_->on_trial_completed(context_, *record.trial, last);
+    return true;
+  });
+}
+
+void Engine::Implementation::tell_failed(TrialRecord& record) {
+  (void)ask_scheduler("on_trial_failed", record.id(), [&] {
+    scheduler_->on_trial_failed(context_, *record.trial);
+    return true;
+  });
+}
+
+Engine::Implementation::Choice Engine::Implementation::choose() {
+  Choice choice;
+  const auto chosen = ask_scheduler("choose_trial_to_run", std::nullopt,
+                                    [&] { return scheduler_->choose_trial_to_run(context_); });
+  if (chosen) choice.trial = *chosen;
+  choice.hold = context_.take_hold();
+  return choice;
+}
+
+void Engine::Implementation::carry_out_requests() {
+  while (context_.has_requests()) {
+    for (const SchedulerRequest& request : context_.take_requests()) {
+      std::visit([this](const auto& r) { on(r); }, request);
+    }
+  }
+}
+
+void Engine::Implementation::on(const StopTrial& request) {
+  if (TrialRecord* record = find(request.trial)) {
+    stop(*record, "stopped by " + scheduler_name_);
+  }
+}
+
+void Engine::Implementation::on(const PauseTrial& request) {
+  if (TrialRecord* record = find(request.trial)) pause(*record);
+}
+
+void Engine::Implementation::on(const UnpauseTrial& request) {
+  TrialRecord* record = find(request.trial);
+  if (!record || record->want == TrialRecord::Want::stop) return;
+  if (record->want == TrialRecord::Want::pause) record->want = TrialRecord::Want::run;
+  carry_out(*record);
+}
+
+void Engine::Implementation::on(const SaveTrial& request) {
+  TrialRecord* record = find(request.trial);
+  if (!record || !record->run || record->run->stop_sent) return;
+  if (!options_.trainable_checkpoints) {
+    emit(RecordWarning{record->id(), "not saved: the trainable cannot save checkpoints"});
+    return;
+  }
+  emit(Save{record->id(), record->run->incarnation, record->run->grant.node});
+}
+
+void Engine::Implementation::on(const ExploitTrial& request) {
+  TrialRecord* target = find(request.target);
+  if (!target || target->want == TrialRecord::Want::stop || ending_) return;
+  std::optional<CheckpointLocation> source;
+  if (const TrialRecord* donor = find(request.source)) {
+    if (!donor->checkpoints.empty()) source = location(*donor, donor->checkpoints.back());
+  }
+  if (!source) return;  // gone since it was asked for
+  cancel_exploit(*target);
+  pin(*source);
+  target->exploit = PendingExploit{request.source, *source, request.config};
+  target->want = TrialRecord::Want::restart;
+  carry_out(*target);
+}
+
+void Engine::Implementation::on(const ChangeResources& request) {
+  TrialRecord* record = find(request.trial);
+  if (!record) return;
+  record->resources = request.resources;
+  if (!record->run || record->want != TrialRecord::Want::run) return;
+  if (!options_.trainable_checkpoints) return;  // from its next start
+  record->want = TrialRecord::Want::restart;
+  carry_out(*record);
+}
+
+void Engine::Implementation::on(const DecisionHorizon& request) {
+  TrialRecord* record = find(request.trial);
+  if (!record) return;
+  const bool is_earlier = record->no_decision_before && request.time < *record->no_decision_before;
+  record->no_decision_before = request.time;
+  // A later one comes with the next Proceed; of an earlier one the trial must know now.
+  if (!record->run || !is_earlier) return;
+  Run& run = *record->run;
+  if (run.stop_sent || run.pause_sent || run.horizon.is_reached(record->last)) return;
+  const Horizon horizon = horizon_of(*record);
+  if (horizon == run.horizon) return;
+  run.horizon = horizon;
+  emit(Proceed{record->id(), run.incarnation, run.grant.node, horizon});
+}
+
+void Engine::Implementation::on(const Explanation& request) {
+  emit(RecordExplanation{request.trial, request.reason});
+}
+
+}  // namespace tune::engine

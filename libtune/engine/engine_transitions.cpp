@@ -1,0 +1,238 @@
+#include <algorithm>
+
+#include <tune/error.hpp>
+
+#include "engine_implementation.hpp"
+
+namespace tune::engine {
+namespace {
+
+std::pair<std::string, std::string> pin_key(const CheckpointLocation& checkpoint) {
+  return {checkpoint.trial_name, checkpoint.directory_name};
+}
+
+}  // namespace
+
+void Engine::Implementation::set_state(TrialRecord& record, TrialState state,
+                                       const std::string& reason, const std::string& error) {
+  const auto count = [this](TrialState which) -> std::uint64_t& {
+    switch (which) {
+      case TrialState::pending:
+        return counts_.pending;
+      case TrialState::running:
+        return counts_.running;
+      case TrialState::paused:
+        return counts_.paused;
+      case TrialState::terminated:
+        return counts_.terminated;
+      case TrialState::error:
+        break;
+    }
+    return counts_.error;
+  };
+  --count(record.trial->state());
+  ++count(state);
+  record.trial->set_state(state);
+  if (state == TrialState::pending || state == TrialState::paused) resources_changed_ = true;
+  if (state == TrialState::running) return;  // RecordTrialStarted tells
+  emit(RecordTrialState{record.id(), record.trial->incarnation(), state, reason, error});
+}
+
+// Does what `want` says as far as the trial's actual state allows it now.
+void Engine::Implementation::carry_out(TrialRecord& record) {
+  using Want = TrialRecord::Want;
+  if (record.run) {
+    Run& run = *record.run;
+    const bool ends = record.want == Want::stop || (record.want == Want::restart && record.exploit);
+    const bool pauses = record.want == Want::pause || record.want == Want::restart;
+    if (ends && !run.stop_sent) {
+      run.stop_sent = true;
+      const bool save = record.want == Want::stop && record.fatal_error.empty() &&
+                        options_.checkpoint.at_end && options_.trainable_checkpoints;
+      emit(Stop{record.id(), run.incarnation, run.grant.node, save});
+    } else if (!ends && pauses && !run.pause_sent && !run.stop_sent) {
+      run.pause_sent = true;
+      emit(Pause{record.id(), run.incarnation, run.grant.node});
+    }
+    return;
+  }
+  switch (record.want) {
+    case Want::stop:
+      if (record.fatal_error.empty()) {
+        terminate(record, record.stop_reason);
+      } else {
+        fail(record, "no usable result", record.fatal_error, false);
+      }
+      break;
+    case Want::pause:
+      record.want = Want::run;  // from now on it is what it is: paused
+      if (record.trial->state() != TrialState::paused) {
+        set_state(record, TrialState::paused, "paused by " + scheduler_name_);
+      }
+      break;
+    case Want::restart:
+      make_pending(record, record.exploit ? "exploits trial " +
+                                                std::to_string(record.exploit->source_id.value())
+                                          : "other resources");
+      break;
+    case Want::run:
+      if (record.trial->state() == TrialState::paused) make_pending(record, "unpaused");
+      break;
+  }
+}
+
+void Engine::Implementation::stop(TrialRecord& record, const std::string& reason) {
+  if (record.want == TrialRecord::Want::stop) return;
+  record.want = TrialRecord::Want::stop;
+  record.stop_reason = reason;
+  cancel_exploit(record);
+  carry_out(record);
+}
+
+void Engine::Implementation::fail_for_good(TrialRecord& record, const std::string& error) {
+  if (record.want == TrialRecord::Want::stop) return;
+  record.fatal_error = error;
+  stop(record, error);
+}
+
+void Engine::Implementation::pause(TrialRecord& record) {
+  if (record.want == TrialRecord::Want::stop) return;
+  if (record.run && !options_.trainable_checkpoints) {
+    scheduler_fault("paused trial " + std::to_string(record.id().value()) +
+                    ", but the trainable cannot save checkpoints; a scheduler that pauses says so "
+                    "in needs_checkpoints()");
+    return;
+  }
+  record.want = TrialRecord::Want::pause;
+  carry_out(record);
+}
+
+void Engine::Implementation::end_run(TrialRecord& record) {
+  TUNE_ASSERT(record.run.has_value());
+  placement_.release(record.run->grant);
+  resources_changed_ = true;
+  if (record.run->adopting) {
+    // The clone never became the trial's own: it is cancelled.
+    const CheckpointLocation donor = *record.run->adopting;
+    record.run->adopting.reset();
+    unpin(record.run->adopting_from, donor);
+  }
+  record.run.reset();
+}
+
+void Engine::Implementation::retry_or_fail(TrialRecord& record, const std::string& error) {
+  Trial& trial = *record.trial;
+  trial.set_failures(trial.failures() + 1);
+  if (options_.max_failures >= 0 && trial.failures() > options_.max_failures) {
+    fail(record,
+         trial.failures() > 1 ? "failed " + std::to_string(trial.failures()) + " times"
+                              : std::string("failed"),
+         error, false);
+    return;
+  }
+  if (record.want == TrialRecord::Want::pause) {
+    // The pause was decided and stands; it will go on from its last checkpoint.
+    emit(RecordWarning{record.id(), "failed on its way to a pause: " + error});
+    carry_out(record);
+    return;
+  }
+  make_pending(
+      record,
+      "failed " + std::to_string(trial.failures()) + " time" + (trial.failures() > 1 ? "s" : "") +
+          ", goes back to " +
+          (record.checkpoints.empty()
+               ? std::string("the start")
+               : "iteration " + std::to_string(record.checkpoints.back().training_iteration)),
+      error);
+}
+
+void Engine::Implementation::make_pending(TrialRecord& record, const std::string& reason,
+                                          const std::string& error) {
+  record.want = TrialRecord::Want::run;
+  set_state(record, TrialState::pending, reason, error);
+}
+
+void Engine::Implementation::terminate(TrialRecord& record, const std::string& reason) {
+  set_state(record, TrialState::terminated, reason);
+  tell_completed(record);
+  searcher_waits_ = false;
+  Result last = record.last;
+  last.set_target(target_of(searcher_objective_, last));
+  emit(TellSearcherCompleted{record.id(), record.trial->config(), std::move(last)});
+  forget(record, TrialState::terminated);
+}
+
+void Engine::Implementation::fail(TrialRecord& record, const std::string& reason,
+                                  const std::string& error, bool infeasible) {
+  set_state(record, TrialState::error, reason, error);
+  tell_failed(record);
+  searcher_waits_ = false;
+  emit(TellSearcherFailed{record.id(), record.trial->config(), infeasible});
+  forget(record, TrialState::error);
+  if (!infeasible) return;
+  ++counts_.infeasible;
+  if (options_.max_infeasible > 0 && counts_.infeasible >= options_.max_infeasible) {
+    begin_ending("too many invalid configurations",
+                 std::to_string(counts_.infeasible) +
+                     " trials refused their configuration, the last one with: " + error);
+  }
+}
+
+void Engine::Implementation::forget(TrialRecord& record, TrialState state) {
+  const TrialId id = record.id();
+  cancel_exploit(record);
+  stop_.on_trial_ended(id);
+  resources_changed_ = true;
+  const std::size_t keep = static_cast<std::size_t>(options_.checkpoint.keep);
+  for (std::size_t i = 0; i + keep < record.checkpoints.size(); ++i) {
+    orphans_.insert(pin_key(location(record, record.checkpoints[i])));
+  }
+  const double target = target_of(scheduler_objective_, record.last);
+  records_.erase(id);
+  context_.finish(id, FinishedTrial{state, target});
+}
+
+void Engine::Implementation::cancel_exploit(TrialRecord& record) {
+  if (!record.exploit) return;
+  const PendingExploit exploit = *record.exploit;
+  record.exploit.reset();
+  unpin(exploit.source_id, exploit.source);
+}
+
+CheckpointLocation Engine::Implementation::location(const TrialRecord& record,
+                                                    const StoredCheckpoint& checkpoint) const {
+  return {record.trial->name(), checkpoint.directory_name};
+}
+
+void Engine::Implementation::pin(const CheckpointLocation& checkpoint) {
+  ++pins_[pin_key(checkpoint)];
+}
+
+void Engine::Implementation::unpin(TrialId owner, const CheckpointLocation& checkpoint) {
+  const auto pinned = pins_.find(pin_key(checkpoint));
+  TUNE_ASSERT(pinned != pins_.end());
+  if (--pinned->second > 0) return;
+  pins_.erase(pinned);
+  if (TrialRecord* record = find(owner)) {
+    trim_checkpoints(*record);
+  } else if (orphans_.erase(pin_key(checkpoint)) > 0) {
+    emit(DeleteCheckpoint{checkpoint});
+  }
+}
+
+// Deletes what is beyond `keep`, but nothing that a clone still has to take over.
+void Engine::Implementation::trim_checkpoints(TrialRecord& record) {
+  auto& kept = record.checkpoints;
+  auto excess = static_cast<std::int64_t>(kept.size()) - options_.checkpoint.keep;
+  for (auto oldest = kept.begin(); excess > 0; --excess) {
+    const CheckpointLocation checkpoint = location(record, *oldest);
+    if (pins_.contains(pin_key(checkpoint))) {
+      ++oldest;
+      continue;
+    }
+    oldest = kept.erase(oldest);
+    emit(DeleteCheckpoint{checkpoint});
+  }
+}
+
+}  // namespace tune::engine

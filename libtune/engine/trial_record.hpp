@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tune/config.hpp>
+#include <tune/resources.hpp>
+#include <tune/scheduler.hpp>
+#include <tune/trial.hpp>
+
+#include "engine/commands.hpp"
+#include "engine/events.hpp"
+#include "engine/placement.hpp"
+
+namespace tune::engine {
+
+/// Puts the messages of one incarnation in order and drops those that came before.
+class Inbox {
+ public:
+  /// False if this sequence number was there already.
+  bool add(std::uint64_t sequence, TrialReport report) {
+    if (sequence < next_) return false;
+    return waiting_.try_emplace(sequence, std::move(report)).second;
+  }
+  /// The next report in order, if it has come.
+  std::optional<TrialReport> take() {
+    const auto first = waiting_.begin();
+    if (first == waiting_.end() || first->first != next_) return std::nullopt;
+    std::optional<TrialReport> report = std::move(first->second);
+    waiting_.erase(first);
+    ++next_;
+    return report;
+  }
+
+ private:
+  std::uint64_t next_ = 0;
+  std::map<std::uint64_t, TrialReport> waiting_;
+};
+
+struct StoredCheckpoint {
+  std::string directory_name;
+  std::int64_t training_iteration = 0;
+  double time_total_s = 0;
+  Config config;  // in force when it was saved: going back behind an exploit restores it
+};
+
+/// A clone that was decided and has not been stored as the target's own yet.
+struct PendingExploit {
+  TrialId source_id;
+  CheckpointLocation source;
+  Config config;
+};
+
+/// One start of a trial, from its Launch to its end.
+struct Run {
+  std::uint32_t incarnation = 0;
+  Placement::Grant grant;
+  Inbox inbox;
+  Horizon horizon;                             // the last one sent
+  std::int64_t training_iteration = 0;         // of its newest result, or where it started
+  std::optional<CheckpointLocation> adopting;  // a donor's, pinned until stored as its own
+  TrialId adopting_from;
+  bool stop_sent = false;
+  bool pause_sent = false;
+};
+
+/// What the engine knows of a live trial beside what schedulers see: what is (`run`), and what was
+/// decided (`want`) and takes effect when the trial gets there.
+struct TrialRecord {
+  enum class Want {
+    run,
+    pause,
+    stop,     // for good
+    restart,  // end this start, then run again: an exploit, other resources
+  };
+
+  Trial* trial = nullptr;  // in the SchedulerContext
+  Config first_config;
+  std::optional<Run> run;
+  Want want = Want::run;
+  std::string stop_reason;
+  std::string fatal_error;  // with Want::stop: it ends as error with this text
+  std::optional<PendingExploit> exploit;
+  std::optional<Resources> resources;         // instead of the experiment's
+  std::vector<StoredCheckpoint> checkpoints;  // oldest first
+  Result last;                                // newest result of the current line
+  std::int64_t decided_until = 0;             // up to here results were told and decided
+  bool has_reported = false;
+  std::optional<double> progress;  // the largest time_attr so far
+  bool warned_progress = false;
+  std::optional<double> no_decision_before;
+
+  [[nodiscard]] TrialId id() const { return trial->id(); }
+};
+
+}  // namespace tune::engine

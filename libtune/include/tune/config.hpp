@@ -88,8 +88,7 @@ T ConfigValue::get() const {
   if constexpr (std::same_as<T, bool>) {
     return as_bool();
   } else if constexpr (std::signed_integral<T>) {
-    return static_cast<T>(
-        as_integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+    return static_cast<T>(as_integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
   } else if constexpr (std::unsigned_integral<T>) {
     return static_cast<T>(as_unsigned(std::numeric_limits<T>::max()));
   } else if constexpr (std::same_as<T, double>) {
@@ -107,8 +106,9 @@ T ConfigValue::get() const {
     }
     return values;
   } else {
-    static_assert(!sizeof(T), "Config holds bool, integers, double, float, std::string, "
-                              "std::vector of these, and Json");
+    static_assert(!sizeof(T),
+                  "Config holds bool, integers, double, float, std::string, "
+                  "std::vector of these, and Json");
   }
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,30 +26,33 @@ struct SpaceEntry;
 class Domain {
  public:
   enum class Kind {
-    uniform,       ///< double in [low, high)
-    loguniform,    ///< double in [low, high), uniform in its logarithm
-    quniform,      ///< multiples of q inside [low, high], equally likely
-    qloguniform,   ///< multiples of q inside [low, high], weighted by the length of their logarithm
-    normal,        ///< double, mean and standard deviation
-    qnormal,       ///< normal, rounded to a multiple of q
-    randint,       ///< integer in [low, high)
-    lograndint,    ///< integer in [low, high), uniform in its logarithm
-    qrandint,      ///< integers that are multiples of q inside [low, high], equally likely
-    choice,        ///< one of the options, in no order
-    ordinal,       ///< one of the options, in their order
-    grid_search,   ///< each of the options, by enumeration
-    branch,        ///< a key, and the parameters that belong to it
-    constant,      ///< one value
-    sample_from,   ///< a function of the configuration so far
-    space,         ///< a nested SearchSpace
+    uniform,      ///< double in [low, high)
+    loguniform,   ///< double in [low, high), uniform in its logarithm
+    quniform,     ///< multiples of q inside [low, high], equally likely
+    qloguniform,  ///< multiples of q inside [low, high], weighted by the length of their logarithm
+    normal,       ///< double, mean and standard deviation
+    qnormal,      ///< normal, rounded to a multiple of q
+    randint,      ///< integer in [low, high)
+    lograndint,   ///< integer in [low, high), uniform in its logarithm
+    qrandint,     ///< integers that are multiples of q inside [low, high], equally likely
+    choice,       ///< one of the options, in no order
+    ordinal,      ///< one of the options, in their order
+    grid_search,  ///< each of the options, by enumeration
+    branch,       ///< a key, and the parameters that belong to it
+    constant,     ///< one value
+    sample_from,  ///< a function of the configuration so far
+    space,        ///< a nested SearchSpace
   };
   using SampleFunction = std::function<Json(const Config& so_far, Random& random)>;
   struct Branch;
 
-  // Constants: {"epochs", 10}, {"name", "x"}.
-  Domain(bool value);
-  Domain(int value);
-  Domain(std::int64_t value);
+  // Constants: {"epochs", 10}, {"name", "x"}. Templates, so that no pointer becomes a boolean and
+  // no integer type is ambiguous.
+  template <std::same_as<bool> T>
+  Domain(T value) : Domain(Json(value)) {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Domain(T value) : Domain(Json(value)) {}
   Domain(double value);
   Domain(const char* value);
   Domain(std::string value);
@@ -72,20 +75,27 @@ class Domain {
   [[nodiscard]] const SampleFunction& function() const { return function_; }
   [[nodiscard]] bool is_integer() const;
   [[nodiscard]] bool is_log() const;
-  [[nodiscard]] bool is_categorical() const;  ///< choice, ordinal, grid_search, or the key of a branch
+  [[nodiscard]] bool is_categorical()
+      const;  ///< choice, ordinal, grid_search, or the key of a branch
 
   /// What is wrong with it, without the parameter's name; empty if nothing.
   [[nodiscard]] std::string check() const;
   /// The value at quantile `u` in [0, 1): an exactly uniform `u` draws from the domain. For a
-  /// branch, its key. Not for grid-free kinds `space` and `sample_from`.
+  /// branch, its key. Not for the kinds `space` and `sample_from`.
   [[nodiscard]] Json from_unit(double u) const;
   [[nodiscard]] Json sample(Random& random) const { return from_unit(random.uniform()); }
-  /// How many values it has; empty if uncountable or unbounded (floats, qnormal). 1 for a point.
+  /// How many values it has; empty if uncountable, unbounded or 2^64 and more (floats, qnormal,
+  /// functions). 1 for a point; the keys of a branch.
   [[nodiscard]] std::optional<std::uint64_t> count() const;
   /// The `index`-th value of a countable domain in ascending (or given) order.
   [[nodiscard]] Json value_at(std::uint64_t index) const;
+  /// The inverse of value_at(), for what normalised() takes; empty if not one of the values.
+  [[nodiscard]] std::optional<std::uint64_t> index_of(const Json& value) const;
   /// True if `value` has the right type and lies inside.
   [[nodiscard]] bool contains(const Json& value) const;
+  /// `value` as the domain itself would give it: an integer for a floating-point kind becomes a
+  /// double, a multiple of q loses the noise of its last bits. Empty if it does not lie inside.
+  [[nodiscard]] std::optional<Json> normalised(const Json& value) const;
   /// For messages and the recorded definition: `loguniform(0.0001, 0.1)`.
   [[nodiscard]] std::string describe() const;
   /// `{"kind": "loguniform", "low": 0.0001, "high": 0.1}`; a function by its kind alone.
@@ -95,9 +105,9 @@ class Domain {
   friend Domain make_numeric(Kind kind, double low, double high, double q);
   friend Domain make_integer(Kind kind, std::int64_t low, std::int64_t high, std::int64_t q);
   friend Domain make_options(Kind kind, std::vector<Json> options);
-  friend Domain branch(std::initializer_list<std::pair<Json, SearchSpace>> branches);
   friend Domain branch(std::vector<Branch> branches);
   friend Domain sample_from(SampleFunction function);
+  friend Domain sample_from(std::function<Json(const Config& so_far)> function);
   explicit Domain(Kind kind) : kind_(kind) {}
 
   Kind kind_ = Kind::constant;
@@ -111,6 +121,7 @@ class Domain {
   std::shared_ptr<const std::vector<Branch>> branches_;  // immutable, shared by copies
   std::shared_ptr<const SearchSpace> space_;             // immutable, shared by copies
   SampleFunction function_;
+  bool is_random_function_ = false;
 };
 
 // Bounds as Ray Tune has them: [low, high). Equal bounds are one point for floats, refused for
@@ -133,11 +144,11 @@ class Domain {
 [[nodiscard]] Domain constant(Json value);
 /// `config[name]` is the key (any scalar); that branch's parameters stand beside it. A branch that
 /// holds a grid axis is itself enumerated.
-[[nodiscard]] Domain branch(std::initializer_list<std::pair<Json, SearchSpace>> branches);
+[[nodiscard]] Domain branch(std::initializer_list<Domain::Branch> branches);
 [[nodiscard]] Domain branch(std::vector<Domain::Branch> branches);
 /// A value computed from the parameters drawn before it, in the order of the space.
 [[nodiscard]] Domain sample_from(Domain::SampleFunction function);
-/// The same without chance.
+/// The same without chance: an equal configuration gives an equal value.
 [[nodiscard]] Domain sample_from(std::function<Json(const Config& so_far)> function);
 
 }  // namespace tune

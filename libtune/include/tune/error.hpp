@@ -18,7 +18,8 @@ enum class ErrorCode {
   lost,
 };
 
-/// What went wrong, for what a right program must expect. The message names the place and the value.
+/// What went wrong, for what a right program must expect. The message names the place and the
+/// value.
 struct Error {
   ErrorCode code = ErrorCode::io;
   std::string message;
@@ -92,6 +93,7 @@ namespace detail {
 
 }  // namespace tune
 
-/// A condition that only a fault of ours can break. Checked in every build; throws std::logic_error.
+/// A condition that only a fault of ours can break. Checked in every build; throws
+/// std::logic_error.
 #define TUNE_ASSERT(condition) \
   ((condition) ? void() : ::tune::detail::assertion_failed(#condition, __FILE__, __LINE__))

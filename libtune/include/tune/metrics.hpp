@@ -24,8 +24,7 @@ class MetricValue {
   MetricValue(bool value) : value_(value) {}
   /// @throws std::out_of_range for an unsigned value above the largest int64.
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  MetricValue(T value) : value_(checked(value)) {}
+  requires(!std::same_as<T, bool>) MetricValue(T value) : value_(checked(value)) {}
   MetricValue(float value) : value_(static_cast<double>(value)) {}
   MetricValue(double value) : value_(value) {}
   MetricValue(const char* text) : value_(std::string(text)) {}
@@ -94,8 +93,7 @@ class Metrics {
 
 struct Metrics::Entry {
   template <class T>
-    requires std::constructible_from<MetricValue, T>
-  Entry(std::string name, T&& value)
+  requires std::constructible_from<MetricValue, T> Entry(std::string name, T&& value)
       : name(std::move(name)), value(MetricValue(std::forward<T>(value))) {}
   Entry(std::string name, std::initializer_list<Entry> nested)
       : name(std::move(name)), nested(Metrics(nested)) {}

@@ -70,19 +70,20 @@ auto factory(std::string name) {
 
 #define TUNE_DETAIL_JOIN2(a, b) a##b
 #define TUNE_DETAIL_JOIN(a, b) TUNE_DETAIL_JOIN2(a, b)
-#define TUNE_DETAIL_REGISTERED [[maybe_unused]] static const bool TUNE_DETAIL_JOIN(tune_registered_, __COUNTER__)
+#define TUNE_DETAIL_REGISTERED \
+  [[maybe_unused]] static const bool TUNE_DETAIL_JOIN(tune_registered_, __COUNTER__)
 
 /// Registers a Trainable class under its own name.
 #define TUNE_REGISTER_TRAINABLE(Class) \
   TUNE_DETAIL_REGISTERED = ::tune::register_trainable(::tune::trainable_spec<Class>(#Class));
 /// Registers a train function under its own name, with FunctionOptions in braces or nothing.
-#define TUNE_REGISTER_FUNCTION(function, ...)               \
-  TUNE_DETAIL_REGISTERED = ::tune::register_function(       \
+#define TUNE_REGISTER_FUNCTION(function, ...)         \
+  TUNE_DETAIL_REGISTERED = ::tune::register_function( \
       #function, function __VA_OPT__(, ::tune::FunctionOptions __VA_ARGS__));
 /// Registers a TrialScheduler class under a name.
-#define TUNE_REGISTER_SCHEDULER(name, Class) \
-  TUNE_DETAIL_REGISTERED =                   \
-      ::tune::register_scheduler(name, ::tune::detail::factory<::tune::TrialScheduler, Class>(name));
+#define TUNE_REGISTER_SCHEDULER(name, Class)           \
+  TUNE_DETAIL_REGISTERED = ::tune::register_scheduler( \
+      name, ::tune::detail::factory<::tune::TrialScheduler, Class>(name));
 /// Registers a Searcher class under a name.
 #define TUNE_REGISTER_SEARCHER(name, Class) \
   TUNE_DETAIL_REGISTERED =                  \

@@ -22,8 +22,8 @@ struct Resources {
 
 /// What this machine offers. Negative: discovered.
 struct LocalResources {
-  double cpus = -1;   ///< Default: the cores this process may use.
-  double gpus = 0;    ///< Devices, numbered from 0.
+  double cpus = -1;          ///< Default: the cores this process may use.
+  double gpus = 0;           ///< Devices, numbered from 0.
   std::uint64_t memory = 0;  ///< Bytes; 0: the machine's.
   std::map<std::string, double> custom = {};
 };

@@ -17,12 +17,12 @@ class Result {
   explicit Result(double target, std::int64_t training_iteration = 1)
       : training_iteration(training_iteration), target_(target) {}
 
-  Metrics metrics;                      ///< What the training code reported, reserved names removed.
+  Metrics metrics;  ///< What the training code reported, reserved names removed.
   std::int64_t training_iteration = 0;  ///< Counts from 1; goes on over restarts.
   double time_this_iter_s = 0;          ///< Seconds that this iteration took.
   double time_total_s = 0;              ///< Seconds of training so far; goes on over restarts.
   double timestamp = 0;                 ///< Wall clock when it was reported, seconds since 1970.
-  bool done = false;                    ///< Reported, or the decision on this result ended the trial.
+  bool done = false;  ///< Reported, or the decision on this result ended the trial.
 
   /// The metric that the one who looks at it optimises; NaN if the result does not have it.
   [[nodiscard]] double target() const { return target_; }

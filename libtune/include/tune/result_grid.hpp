@@ -33,9 +33,9 @@ struct TrialResult {
   std::string name;
   TrialState state = TrialState::pending;
   Config config;
-  Metrics metrics;                     ///< Of the last result.
-  std::int64_t training_iteration = 0;  ///< Of the last result; 0 if there is none.
-  double time_total_s = 0;             ///< Of the last result.
+  Metrics metrics;                       ///< Of the last result.
+  std::int64_t training_iteration = 0;   ///< Of the last result; 0 if there is none.
+  double time_total_s = 0;               ///< Of the last result.
   std::optional<Checkpoint> checkpoint;  ///< The newest.
   std::vector<Checkpoint> checkpoints;   ///< All that are kept, oldest first.
   std::filesystem::path path;

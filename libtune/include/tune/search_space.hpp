@@ -36,7 +36,9 @@ class SearchSpace {
 
   /// One parameter of the flattened space.
   struct Parameter {
-    std::string path;  ///< Names joined by '/': where it stands in the configuration.
+    std::string path;  ///< Names joined by '/': its one name in files and messages.
+    /// Where it stands in the configuration, a name a level. Names may themselves hold '/'.
+    std::vector<std::string> names;
     Domain domain;
     /// The branch keys that must hold for it to exist: (path of the branch, its key).
     std::vector<std::pair<std::string, Json>> conditions;
@@ -48,26 +50,39 @@ class SearchSpace {
   /// True if `parameter`'s conditions hold in `config`.
   [[nodiscard]] static bool is_active(const Parameter& parameter, const Json& config);
 
-  /// Refuses a point of the user that cannot be in this space.
+  /// Refuses a point of the user that cannot be in this space. It may leave parameters out, and
+  /// name a nested one as `{"a": {"b": 1}}` or `{"a/b": 1}`.
   /// @throws std::invalid_argument naming the parameter, its value and what is allowed.
   void check_point(const Json& point) const;
-  /// How many configurations there are without grid axes' repeats; empty if not finite.
+  /// How many configurations there are, each combination of grid axes once; empty if not finite
+  /// or 2^64 and more.
   [[nodiscard]] std::optional<std::uint64_t> count() const;
   /// The recorded definition.
   [[nodiscard]] Json json() const;
 
  private:
+  friend class Domain;
+  // Inside a Domain: checked with what it stands in, whose names belong into the message.
+  static SearchSpace unchecked(std::vector<SpaceEntry> entries);
+
   std::vector<SpaceEntry> entries_;
 };
 
 struct Domain::Branch {
+  Branch(Json key, SearchSpace space) : key(std::move(key)), space(std::move(space)) {}
+  Branch(Json key, std::initializer_list<SpaceEntry> entries)
+      : key(std::move(key)), space(SearchSpace::unchecked(entries)) {}
+
   Json key;
   SearchSpace space;
 };
 
 /// The value at `path` ("a/b"); null pointer if absent. Names may themselves hold '/'.
 [[nodiscard]] const Json* find_path(const Json& config, std::string_view path);
+/// The value below these names, one a level; null pointer if absent.
+[[nodiscard]] const Json* find_path(const Json& config, const std::vector<std::string>& names);
 /// Puts `value` at `path`, making the objects in between.
 void set_path(Json& config, std::string_view path, Json value);
+void set_path(Json& config, const std::vector<std::string>& names, Json value);
 
 }  // namespace tune

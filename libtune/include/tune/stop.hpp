@@ -17,18 +17,18 @@ namespace tune {
 
 /// Stops a trial once its metric has settled (as Ray Tune's TrialPlateauStopper).
 struct PlateauOptions {
-  std::string metric = {};          ///< Default: the experiment's.
-  double std = 0.01;                ///< Settled: the standard deviation of the last values is below this.
-  std::int64_t num_results = 4;     ///< How many last values; at least 2.
-  std::int64_t grace_period = 4;    ///< Results before the first judgement.
+  std::string metric = {};  ///< Default: the experiment's.
+  double std = 0.01;        ///< Settled: the standard deviation of the last values is below this.
+  std::int64_t num_results = 4;   ///< How many last values; at least 2.
+  std::int64_t grace_period = 4;  ///< Results before the first judgement.
 };
 
 /// Ends the experiment once its best trials have settled (as Ray Tune's ExperimentPlateauStopper).
 struct ExperimentPlateauOptions {
-  std::string metric = {};      ///< Default: the experiment's.
-  double std = 0.001;           ///< Settled: the standard deviation of the best values is below this.
-  std::int64_t top = 10;        ///< How many best values are looked at; at least 2.
-  std::int64_t patience = 0;    ///< Results in a row for which it must hold, beyond the first.
+  std::string metric = {};    ///< Default: the experiment's.
+  double std = 0.001;         ///< Settled: the standard deviation of the best values is below this.
+  std::int64_t top = 10;      ///< How many best values are looked at; at least 2.
+  std::int64_t patience = 0;  ///< Results in a row for which it must hold, beyond the first.
 };
 
 /// When a trial, or the experiment, has had enough: any of its rules stops it.

@@ -77,9 +77,10 @@ using TrainFunction = std::function<void(const Config&)>;
 /// How to make the training code of a trial.
 struct TrainableSpec {
   std::string name;
-  bool checkpoints = false;  ///< It can save and load.
+  bool checkpoints = false;                               ///< It can save and load.
   std::function<std::unique_ptr<Trainable>()> make = {};  ///< Either this
   TrainFunction function = {};                            ///< or this is set.
+  bool reusable = false;  ///< It overrides reset_config(): an object may serve trial after trial.
 };
 
 namespace detail {
@@ -90,6 +91,9 @@ inline constexpr bool overrides_checkpoints =
                     void (Trainable::*)(const std::filesystem::path&)> &&
     !std::is_same_v<decltype(&T::load_checkpoint),
                     void (Trainable::*)(const std::filesystem::path&)>;
+template <class T>
+inline constexpr bool overrides_reset =
+    !std::is_same_v<decltype(&T::reset_config), bool (Trainable::*)(const Config&)>;
 }  // namespace detail
 
 namespace detail {
@@ -101,12 +105,14 @@ template <class T>
 }
 }  // namespace detail
 
-/// The spec of a Trainable class; it can save if both checkpoint methods are overridden (and public).
+/// The spec of a Trainable class; it can save if both checkpoint methods are overridden (and
+/// public).
 template <std::derived_from<Trainable> T>
 [[nodiscard]] TrainableSpec trainable_spec(std::string name) {
   TrainableSpec spec;
   spec.name = std::move(name);
   spec.checkpoints = detail::overrides_checkpoints<T>;
+  spec.reusable = detail::overrides_reset<T>;
   spec.make = [] { return std::make_unique<T>(); };
   return spec;
 }

@@ -52,19 +52,21 @@ ResultGrid tune_run(void (*function)(const Config&), Experiment& experiment);
 inline ResultGrid tune_run(void (*function)(const Config&), Experiment&& experiment) {
   return tune_run(function, experiment);
 }
-/// By any callable, under the name "function"; runs on threads only. One that saves checkpoints says
-/// so with a TrainableSpec.
+/// By any callable, under the name "function"; runs on threads only. One that saves checkpoints
+/// says so with a TrainableSpec.
 template <std::invocable<const Config&> F>
-  requires(!std::convertible_to<F, void (*)(const Config&)> && !std::convertible_to<F, std::string>)
-ResultGrid tune_run(F function, Experiment& experiment) {
+requires(!std::convertible_to<F, void (*)(const Config&)> &&
+         !std::convertible_to<F, std::string>) ResultGrid
+    tune_run(F function, Experiment& experiment) {
   TrainableSpec spec;
   spec.name = "function";
   spec.function = std::move(function);
   return tune_run(spec, experiment);
 }
 template <std::invocable<const Config&> F>
-  requires(!std::convertible_to<F, void (*)(const Config&)> && !std::convertible_to<F, std::string>)
-ResultGrid tune_run(F function, Experiment&& experiment) {
+requires(!std::convertible_to<F, void (*)(const Config&)> &&
+         !std::convertible_to<F, std::string>) ResultGrid
+    tune_run(F function, Experiment&& experiment) {
   return tune_run(std::move(function), experiment);
 }
 

@@ -14,9 +14,9 @@ struct AshaOptions {
   std::string metric = {};                       ///< Default: the experiment's.
   std::optional<Mode> mode = {};                 ///< Required with a metric of its own.
   double max_t = 100;                            ///< Trials are stopped here.
-  double grace_period = 1;       ///< First milestone: no stop below it. At least above 0.
-  double reduction_factor = 4;   ///< The paper's eta; above 1.
-  std::int64_t brackets = 1;     ///< How many; bracket s has its first milestone at grace * eta^s.
+  double grace_period = 1;      ///< First milestone: no stop below it. At least above 0.
+  double reduction_factor = 4;  ///< The paper's eta; above 1.
+  std::int64_t brackets = 1;    ///< How many; bracket s has its first milestone at grace * eta^s.
 };
 
 /// Makes the asynchronous successive halving scheduler, stopping variant.
@@ -25,9 +25,9 @@ struct AshaOptions {
 /// algorithm 2. Milestones are grace_period * reduction_factor^k below max_t, by multiplication.
 /// Departs from algorithm 2 in that trials never pause: a trial that reaches a milestone goes on
 /// while it is among the best max(1, floor(n / reduction_factor)) of the n values that the rung
-/// then has, its own included, and is stopped otherwise (equal values all go on). A trial that jumps
-/// over milestones enters each rung with the value it has then and is judged at the highest. NaN
-/// and infinity count as worst. O(log n) a result.
+/// then has, its own included, and is stopped otherwise (equal values all go on). A trial that
+/// jumps over milestones enters each rung with the value it has then and is judged at the highest.
+/// NaN and infinity count as worst. O(log n) a result.
 ///
 /// With several brackets a trial's bracket is drawn, keyed by its id, with the chances of
 /// HyperBand's bracket sizes.

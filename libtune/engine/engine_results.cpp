@@ -225,6 +225,7 @@ void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
       break;
     case EndKind::failed:
       if (is_stopped) {
+        emit(RecordWarning{record.id(), "failed on its way to the end: " + report.message});
         carry_out(record);
       } else {
         retry_or_fail(record, report.message);

@@ -1,0 +1,40 @@
+#include <tune/schedulers/builtin.hpp>
+
+#include <memory>
+
+#include <tune/registry.hpp>
+#include <tune/schedulers/asha.hpp>
+#include <tune/schedulers/fifo.hpp>
+
+#include "core/option_reader.hpp"
+
+namespace tune {
+namespace {
+
+std::unique_ptr<TrialScheduler> make_fifo(const Json& options) {
+  core::OptionReader("fifo", options).finish();
+  return fifo();
+}
+
+std::unique_ptr<TrialScheduler> make_asha(const Json& json) {
+  AshaOptions options;
+  core::OptionReader reader("asha", json);
+  reader.read("time_attr", options.time_attr);
+  reader.read("metric", options.metric);
+  reader.read("mode", options.mode);
+  reader.read("max_t", options.max_t);
+  reader.read("grace_period", options.grace_period);
+  reader.read("reduction_factor", options.reduction_factor);
+  reader.read("brackets", options.brackets);
+  reader.finish();
+  return asha(options);
+}
+
+}  // namespace
+
+void register_builtin_schedulers() {
+  register_scheduler("fifo", make_fifo);
+  register_scheduler("asha", make_asha);
+}
+
+}  // namespace tune

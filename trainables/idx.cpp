@@ -37,8 +37,10 @@ class GzipFile {
     while (done < bytes.size()) {
       const std::size_t wanted = std::min<std::size_t>(bytes.size() - done, largest_read);
       const int count = gzread(handle_.get(), bytes.data() + done, static_cast<unsigned>(wanted));
-      if (count < 0) fail("damaged: " + message());
-      if (count == 0) break;
+      if (count <= 0) {
+        check_stream();  // where compressed data is cut off, zlib reports the end of the file
+        break;
+      }
       done += static_cast<std::size_t>(count);
     }
     return done;
@@ -61,10 +63,13 @@ class GzipFile {
     void operator()(gzFile file) const { gzclose(file); }
   };
 
-  [[nodiscard]] std::string message() const {
+  void check_stream() const {
     int code = Z_OK;
-    const std::string text = gzerror(handle_.get(), &code);
-    return code == Z_ERRNO ? std::generic_category().message(errno) : text;
+    std::string text = gzerror(handle_.get(), &code);
+    if (code == Z_OK || code == Z_STREAM_END) return;
+    if (code == Z_ERRNO) fail("cannot read: " + std::generic_category().message(errno));
+    if (text.starts_with(name_ + ": ")) text.erase(0, name_.size() + 2);
+    fail("damaged: " + text);
   }
 
   std::string name_;

@@ -13,9 +13,17 @@ namespace {
 
 using core::value_text;
 
+// The value counts, not whether it is held signed or unsigned.
+bool is_equal_integer(const Json& a, const Json& b) {
+  const auto is_negative = [](const Json& integer) {
+    return !integer.is_number_unsigned() && integer.get<std::int64_t>() < 0;
+  };
+  return is_negative(a) == is_negative(b) && a.get<std::uint64_t>() == b.get<std::uint64_t>();
+}
+
 bool is_identical_number(const Json& a, const Json& b) {
   if (a.is_number_float() != b.is_number_float()) return false;
-  if (!a.is_number_float()) return a == b;  // signed or unsigned: the value counts
+  if (!a.is_number_float()) return is_equal_integer(a, b);
   const auto x = a.get<double>();
   const auto y = b.get<double>();
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);

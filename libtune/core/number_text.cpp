@@ -8,7 +8,7 @@
 namespace tune::core {
 namespace {
 
-// Room for the longest text: sign, 17 digits, point and exponent, or 17 digits and leading zeros.
+// Room for the longest text: sign, point, exponent, and up to 20 digits with zeros before them.
 using NumberBuffer = std::array<char, 64>;
 
 std::string non_finite_text(double value) {
@@ -30,8 +30,14 @@ std::string cut_text(std::string text, std::size_t limit) {
 std::string number_text(double value) {
   if (!std::isfinite(value)) return non_finite_text(value);
   NumberBuffer buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
+  char* const begin = buffer.data();
+  char* const limit = begin + buffer.size();
+  // In the range that people write out, without an exponent: 0.0001 rather than 1e-04.
+  const double size = std::abs(value);
+  const auto end = size >= 1e-4 && size < 1e15
+                       ? std::to_chars(begin, limit, value, std::chars_format::fixed).ptr
+                       : std::to_chars(begin, limit, value).ptr;
+  return {begin, end};
 }
 
 std::string number_text(double value, int digits) {

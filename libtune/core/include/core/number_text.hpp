@@ -6,8 +6,8 @@
 
 namespace tune::core {
 
-/// The shortest decimal text that reads back as exactly `value`, with a point in every locale;
-/// "inf", "-inf" or "nan" for what is not finite.
+/// The decimal text with the fewest digits that reads back as exactly `value`, with a point in
+/// every locale: "0.0001", "27", "1e-05"; "inf", "-inf" or "nan" for what is not finite.
 [[nodiscard]] std::string number_text(double value);
 /// At most `digits` significant digits, for people: "0.001235", "1.2e-05".
 [[nodiscard]] std::string number_text(double value, int digits);

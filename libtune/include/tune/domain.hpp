@@ -49,10 +49,9 @@ class Domain {
   // Constants: {"epochs", 10}, {"name", "x"}. Templates, so that no pointer becomes a boolean and
   // no integer type is ambiguous.
   template <std::same_as<bool> T>
-  Domain(T value) : Domain(Json(value)) {}
+  Domain(T value) : options_(1, Json(value)) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Domain(T value) : Domain(Json(value)) {}
+  requires(!std::same_as<T, bool>) Domain(T value) : options_(1, Json(value)) {}
   Domain(double value);
   Domain(const char* value);
   Domain(std::string value);
@@ -69,14 +68,17 @@ class Domain {
   [[nodiscard]] std::int64_t low_integer() const { return low_integer_; }
   [[nodiscard]] std::int64_t high_integer() const { return high_integer_; }
   [[nodiscard]] std::int64_t q_integer() const { return q_integer_; }
+  /// Of choice, ordinal and grid_search; the one value of a constant.
   [[nodiscard]] const std::vector<Json>& options() const { return options_; }
   [[nodiscard]] const std::vector<Branch>& branches() const { return *branches_; }
   [[nodiscard]] const SearchSpace& space() const { return *space_; }
   [[nodiscard]] const SampleFunction& function() const { return function_; }
   [[nodiscard]] bool is_integer() const;
   [[nodiscard]] bool is_log() const;
-  [[nodiscard]] bool is_categorical()
-      const;  ///< choice, ordinal, grid_search, or the key of a branch
+  /// choice, ordinal, grid_search, or the key of a branch.
+  [[nodiscard]] bool is_categorical() const;
+  /// A sample_from whose function draws by chance: with all else equal it may give another value.
+  [[nodiscard]] bool is_random_function() const { return is_random_function_; }
 
   /// What is wrong with it, without the parameter's name; empty if nothing.
   [[nodiscard]] std::string check() const;
@@ -109,6 +111,8 @@ class Domain {
   friend Domain sample_from(SampleFunction function);
   friend Domain sample_from(std::function<Json(const Config& so_far)> function);
   explicit Domain(Kind kind) : kind_(kind) {}
+  [[nodiscard]] std::string numeric_fault() const;
+  [[nodiscard]] std::string integer_fault() const;
 
   Kind kind_ = Kind::constant;
   double low_ = 0;

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <tune/json.hpp>
+#include <tune/search_space.hpp>
+
+namespace tune::core {
+
+/// Refuses a space whose domains or names cannot work.
+/// @throws std::invalid_argument naming the parameter by its path, what is wrong and what is
+/// allowed.
+void check_space(const SearchSpace& space);
+
+/// The one name of a parameter in files and messages: names joined by '/'.
+[[nodiscard]] std::string join_names(const std::vector<std::string>& names);
+
+/// The first ten, for messages; "no parameters" if there are none.
+[[nodiscard]] std::string names_text(const std::set<std::string>& names);
+
+/// A value with its type, for messages where the type may be what is wrong: `5 (a double)`.
+[[nodiscard]] std::string typed_text(const Json& value);
+
+}  // namespace tune::core

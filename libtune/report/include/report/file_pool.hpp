@@ -91,6 +91,8 @@ class FilePool {
 /// Writes a whole file through a temporary file beside it and a rename.
 /// @throws std::system_error naming the path.
 void write_file(const std::filesystem::path& path, std::string_view content);
+/// Adds to the end of a file, made if it is not there. @throws std::system_error naming the path.
+void append_to_file(const std::filesystem::path& path, std::string_view text);
 /// @throws std::system_error naming the path.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path);
 

@@ -1,0 +1,226 @@
+#include "csv_exporter.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "csv_text.hpp"
+#include "json_text.hpp"
+
+namespace tune::report {
+namespace {
+
+constexpr std::string_view record_end = "\r\n";
+constexpr std::string_view automatic_names =
+    "timestamp,checkpoint_dir_name,done,training_iteration,trial_id,date,time_this_iter_s,"
+    "time_total_s,pid,hostname,node_ip,time_since_restore,iterations_since_restore,"
+    "experiment_tag,experiment_id";
+
+std::size_t find_csv_row(std::string_view content, std::int64_t training_iteration) {
+  std::size_t begin = csv_record_end(content, 0);
+  const std::vector<std::string> names = csv_fields(content.substr(0, begin));
+  const auto column = static_cast<std::size_t>(
+      std::find(names.begin(), names.end(), "training_iteration") - names.begin());
+  while (begin < content.size()) {
+    const std::size_t end = csv_record_end(content, begin);
+    const std::string text = csv_fields(content.substr(begin, end - begin)).at(column);
+    std::int64_t iteration = 0;
+    std::from_chars(text.data(), text.data() + text.size(), iteration);
+    if (iteration >= training_iteration) break;
+    begin = end;
+  }
+  return begin;
+}
+
+void append_seconds_cell(std::string& out, double seconds) {
+  append_csv_number(out, seconds);
+  out += ',';
+}
+
+}  // namespace
+
+void CsvExporter::on_experiment_start(const ExperimentInfo& experiment) {
+  experiment_id_ = experiment.experiment_id;
+}
+
+void CsvExporter::on_trial_start(const TrialInfo& trial) {
+  TrialFile& file = trials_[trial.id];
+  if (!file.rows) {
+    file.rows =
+        std::make_unique<RowFile>(files_->create(trial.path / "progress.csv"), &find_csv_row);
+  }
+  file.since_restore.start(trial);
+  set_parameters(file, trial.config);
+
+  file.id_cell = trial_id_text(trial.id);
+  file.start_cells = std::to_string(trial.pid) + ',';
+  append_csv_text(file.start_cells, trial.node);
+  file.start_cells += ',';
+  append_csv_text(file.start_cells, trial.node_ip);
+  file.last_cells.clear();
+  append_csv_text(file.last_cells, trial.name);
+  file.last_cells += ',';
+  append_csv_text(file.last_cells, experiment_id_);
+}
+
+void CsvExporter::on_trial_result(const TrialInfo& trial, const Result& result) {
+  const auto found = trials_.find(trial.id);
+  if (found == trials_.end()) return;  // its files could not be made
+  TrialFile& file = found->second;
+  file.since_restore.add(result);
+  if (file.columns_in_file == 0) write_header(file, result.metrics);
+  const std::size_t metrics_written = build_row(file, result);
+  if (metrics_written < result.metrics.size()) add_metrics(file, result.metrics);
+  if (file.columns_in_file < file.columns.size()) {
+    widen(file);
+    build_row(file, result);
+  }
+  file.rows->append(result.training_iteration, row_);
+}
+
+void CsvExporter::on_trial_checkpoint(const TrialInfo& trial, const Checkpoint& checkpoint) {
+  const auto found = trials_.find(trial.id);
+  if (found == trials_.end()) return;
+  std::string name;
+  append_csv_text(name, checkpoint.path.filename().string());
+  found->second.rows->set_checkpoint(checkpoint.training_iteration, name);
+}
+
+void CsvExporter::on_trial_completed(const TrialInfo& trial, const TrialEnd&) {
+  end_trial(trial.id);
+}
+
+void CsvExporter::on_trial_failed(const TrialInfo& trial, const TrialEnd&, bool will_retry) {
+  if (!will_retry) end_trial(trial.id);
+}
+
+void CsvExporter::end_trial(TrialId id) {
+  const auto found = trials_.find(id);
+  if (found == trials_.end()) return;
+  found->second.rows->flush();
+  trials_.erase(found);
+}
+
+// Another start may come with another configuration, and so with other parameters.
+void CsvExporter::set_parameters(TrialFile& file, const Config& config) {
+  for (Column& column : file.columns) column.cell.clear();
+  for (const auto& [name, value] : flat_parameters(config.json())) {
+    auto column = std::find_if(file.columns.begin(), file.columns.end(), [&](const Column& other) {
+      return other.kind == Kind::parameter && other.name == name;
+    });
+    if (column == file.columns.end()) {
+      column = file.columns.insert(column, Column{Kind::parameter, name});
+    }
+    append_csv_value(column->cell, *value);
+  }
+}
+
+void CsvExporter::write_header(TrialFile& file, const Metrics& metrics) {
+  std::vector<Column> columns;
+  for (const auto& [name, value] : metrics) columns.push_back({Kind::metric, name});
+  columns.push_back({Kind::automatic});
+  columns.insert(columns.end(), file.columns.begin(), file.columns.end());
+  file.columns = std::move(columns);
+  file.columns_in_file = file.columns.size();
+  std::string header;
+  append_names(header, file.columns, 0);
+  header += record_end;
+  file.rows->append_header(header);
+}
+
+void CsvExporter::append_names(std::string& out, const std::vector<Column>& columns,
+                               std::size_t first) {
+  for (std::size_t i = first; i < columns.size(); ++i) {
+    if (i > 0) out += ',';
+    if (columns[i].kind == Kind::automatic) {
+      out += automatic_names;
+    } else {
+      append_csv_text(out, (columns[i].kind == Kind::parameter ? "config/" : "") + columns[i].name);
+    }
+  }
+}
+
+// Writes `result` into row_ and returns how many of its metrics have a column.
+std::size_t CsvExporter::build_row(const TrialFile& file, const Result& result) {
+  std::size_t metrics_written = 0;
+  auto expected = result.metrics.begin();  // mostly they come in the order of the columns
+  row_.text.clear();
+  for (std::size_t i = 0; i < file.columns.size(); ++i) {
+    const Column& column = file.columns[i];
+    if (i > 0) row_.text += ',';
+    if (column.kind == Kind::automatic) {
+      append_automatic(file, result);
+    } else if (column.kind == Kind::parameter) {
+      row_.text += column.cell;
+    } else if (expected != result.metrics.end() && expected->first == column.name) {
+      append_csv_metric(row_.text, expected->second);
+      ++expected;
+      ++metrics_written;
+    } else if (const MetricValue* value = result.metrics.find(column.name)) {
+      append_csv_metric(row_.text, *value);
+      ++metrics_written;
+    }
+  }
+  row_.text += record_end;
+  return metrics_written;
+}
+
+void CsvExporter::append_automatic(const TrialFile& file, const Result& result) {
+  const auto timestamp = static_cast<std::int64_t>(std::floor(result.timestamp));
+  std::string& out = row_.text;
+  append_json_integer(out, timestamp);
+  out += ',';
+  row_.checkpoint_begin = out.size();
+  row_.checkpoint_bytes = 0;
+  out += result.done ? ",True," : ",False,";
+  append_json_integer(out, result.training_iteration);
+  out += ',';
+  out += file.id_cell;
+  out += ',';
+  out += date_.text(timestamp);
+  out += ',';
+  append_seconds_cell(out, result.time_this_iter_s);
+  append_seconds_cell(out, result.time_total_s);
+  out += file.start_cells;
+  out += ',';
+  append_seconds_cell(out, file.since_restore.time_s());
+  append_json_integer(out, file.since_restore.iterations());
+  out += ',';
+  out += file.last_cells;
+}
+
+void CsvExporter::add_metrics(TrialFile& file, const Metrics& metrics) {
+  for (const auto& [name, value] : metrics) {
+    const bool is_known = std::any_of(
+        file.columns.begin(), file.columns.end(),
+        [&](const Column& column) { return column.kind == Kind::metric && column.name == name; });
+    if (!is_known) file.columns.push_back({Kind::metric, name});
+  }
+}
+
+// Rewrites the file with the columns that it does not have yet, blank in the rows so far.
+void CsvExporter::widen(TrialFile& file) {
+  std::string names;
+  append_names(names, file.columns, file.columns_in_file);
+  const std::string blanks(file.columns.size() - file.columns_in_file, ',');
+  const std::string narrow = file.rows->content();
+  std::string wide;
+  for (std::size_t begin = 0; begin < narrow.size();) {
+    const std::size_t end = csv_record_end(narrow, begin);
+    wide.append(narrow, begin, end - begin - record_end.size());
+    wide += begin == 0 ? names : blanks;
+    wide += record_end;
+    begin = end;
+  }
+  RowFile::Row last = file.rows->last_row();
+  if (!last.text.empty()) {
+    last.text.insert(last.text.size() - record_end.size(), blanks);
+  }
+  file.rows->replace(wide, last);
+  file.columns_in_file = file.columns.size();
+}
+
+}  // namespace tune::report

@@ -37,23 +37,6 @@ void append_parameters(const SearchSpace& space, const std::vector<std::string>&
   }
 }
 
-// Names below `object` that are no parameter's; an object at a parameter's path is its value.
-void check_names(const Json& object, const std::string& above, const std::set<std::string>& paths) {
-  for (const auto& [name, value] : object.items()) {
-    const std::string path = above.empty() ? name : above + "/" + name;
-    if (paths.contains(path)) continue;
-    const std::string prefix = path + "/";
-    const auto inside = paths.lower_bound(prefix);
-    const bool leads_on = inside != paths.end() && inside->starts_with(prefix);
-    if (!leads_on || !value.is_object()) {
-      throw std::invalid_argument(
-          "parameter " + value_text(path) +
-          " is not in the search space; it has: " + core::names_text(paths));
-    }
-    check_names(value, path, paths);
-  }
-}
-
 enum class Activity { active, inactive, open };
 
 // Whether the conditions hold in a point that may leave branch keys out.
@@ -131,7 +114,10 @@ void SearchSpace::check_point(const Json& point) const {
     by_path[parameter.path].push_back(&parameter);
     paths.insert(parameter.path);
   }
-  check_names(point, "", paths);
+  if (const std::string unknown = core::find_unknown(point, paths); !unknown.empty()) {
+    throw std::invalid_argument("parameter " + value_text(unknown) +
+                                " is not in the search space; it has: " + core::names_text(paths));
+  }
   for (const auto& [path, alternatives] : by_path) {
     if (const Json* value = find_path(point, path)) check_value(alternatives, *value, point);
   }

@@ -21,6 +21,8 @@ std::optional<Objective> Searcher::objective() const { return std::nullopt; }
 
 bool Searcher::needs_metric() const { return true; }
 
+bool Searcher::enumerates() const { return false; }
+
 Json Searcher::save() const { return nullptr; }
 
 void Searcher::restore(const Json& state) {

@@ -97,6 +97,21 @@ Nodes nodes_of(const SearchSpace& space, const Place& place) {
   return nodes;
 }
 
+std::string find_unknown_below(const Json& object, const std::string& above,
+                               const std::set<std::string>& paths) {
+  for (const auto& [name, value] : object.items()) {
+    const std::string path = above + name;
+    if (paths.contains(path)) continue;
+    const auto inside = paths.lower_bound(path + "/");
+    const bool leads_on = inside != paths.end() && inside->starts_with(path + "/");
+    if (!leads_on || !value.is_object()) return path;
+    if (std::string unknown = find_unknown_below(value, path + "/", paths); !unknown.empty()) {
+      return unknown;
+    }
+  }
+  return "";
+}
+
 std::string type_text(const Json& value) {
   if (value.is_number_float()) return "a double";
   if (value.is_number()) return "an integer";
@@ -114,6 +129,10 @@ std::string join_names(const std::vector<std::string>& names) {
   std::string path;
   for (std::size_t i = 0; i < names.size(); ++i) path += (i == 0 ? "" : "/") + names[i];
   return path;
+}
+
+std::string find_unknown(const Json& object, const std::set<std::string>& paths) {
+  return find_unknown_below(object, "", paths);
 }
 
 std::string names_text(const std::set<std::string>& names) {

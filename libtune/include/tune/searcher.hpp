@@ -61,6 +61,9 @@ class Searcher {
   [[nodiscard]] virtual bool wants_results() const;
   [[nodiscard]] virtual std::optional<Objective> objective() const;
   [[nodiscard]] virtual bool needs_metric() const;
+  /// True if every configuration shall be tried, each num_samples times (once if that is -1): then
+  /// all parameters are enumerated like grid axes, and suggest() finds everything fixed.
+  [[nodiscard]] virtual bool enumerates() const;
   [[nodiscard]] virtual Json save() const;
   virtual void restore(const Json& state);
   /// Name and options, for the recorded definition.

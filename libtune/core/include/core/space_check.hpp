@@ -17,6 +17,10 @@ void check_space(const SearchSpace& space);
 /// The one name of a parameter in files and messages: names joined by '/'.
 [[nodiscard]] std::string join_names(const std::vector<std::string>& names);
 
+/// The path of the first value in `object` that none of `paths` names; empty if there is none. An
+/// object at one of the paths is that parameter's value.
+[[nodiscard]] std::string find_unknown(const Json& object, const std::set<std::string>& paths);
+
 /// The first ten, for messages; "no parameters" if there are none.
 [[nodiscard]] std::string names_text(const std::set<std::string>& names);
 

@@ -15,10 +15,10 @@
 namespace tune::engine {
 
 struct SuggestionOptions {
-  std::optional<Objective> objective;  ///< The experiment's.
+  std::optional<Objective> objective = {};  ///< The experiment's.
   std::uint64_t seed = 0;
   std::int64_t num_samples = 1;  ///< Multiplies the grid; -1: no end.
-  std::vector<Json> points_to_evaluate;
+  std::vector<Json> points_to_evaluate = {};
   bool avoid_duplicates = true;
 };
 
@@ -27,7 +27,8 @@ struct SuggestionOptions {
 /// drawn again.
 ///
 /// Each point takes one turn of its grid cell (the cell it names, else the next), so every cell has
-/// num_samples turns in all, the points included. Pure: the same calls give the same answers.
+/// num_samples turns in all, the points included. A cell whose free configurations are all used up
+/// is passed over. Pure: the same calls give the same answers.
 class SuggestionSource {
  public:
   /// @throws std::invalid_argument naming what cannot work: a domain that the searcher does not
@@ -38,6 +39,8 @@ class SuggestionSource {
   /// Trials in all; empty if there is no end (num_samples -1).
   [[nodiscard]] std::optional<std::uint64_t> total() const;
   /// The configuration of the next trial. Ids come in ascending order; after Wait the same again.
+  /// @throws std::runtime_error naming searcher, parameter and value if its answer does not fit the
+  /// space, or naming the parameter whose sample_from function threw; whatever a searcher throws.
   [[nodiscard]] Suggestion suggest(TrialId id);
 
   void on_trial_result(TrialId id, const Config& config, const Result& result);

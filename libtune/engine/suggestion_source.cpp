@@ -1,0 +1,298 @@
+#include "engine/suggestion_source.hpp"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "configuration_builder.hpp"
+#include "core/enumeration.hpp"
+#include "core/number_text.hpp"
+#include "seen_configurations.hpp"
+#include "turn_plan.hpp"
+
+namespace tune::engine {
+namespace {
+
+using core::Enumeration;
+
+// After so many duplicates in a row a free configuration is picked from a list, if it can be made.
+constexpr std::uint64_t attempts_before_listing = 100;
+constexpr std::uint64_t longest_list = 100'000;
+// After so many a duplicate is taken.
+constexpr std::uint64_t most_attempts = 1000;
+// Lists kept to be used again, in configurations; made anew when they are needed again.
+constexpr std::size_t most_listed = 1'000'000;
+
+std::string searcher_name(const Searcher& searcher) {
+  const Json options = searcher.options();
+  const auto name = options.find("name");
+  return name != options.end() && name->is_string() ? name->get<std::string>() : options.dump();
+}
+
+std::optional<std::uint64_t> checked_samples(std::int64_t num_samples, const Searcher& searcher) {
+  if (num_samples < 1 && num_samples != -1) {
+    throw std::invalid_argument("num_samples is " + std::to_string(num_samples) +
+                                ", must be at least 1, or -1 for no end");
+  }
+  if (num_samples > 0) return static_cast<std::uint64_t>(num_samples);
+  return searcher.enumerates() ? std::optional<std::uint64_t>(1) : std::nullopt;
+}
+
+std::unique_ptr<Searcher> set_up(std::unique_ptr<Searcher> searcher, const SearchSpace& space,
+                                 const SuggestionOptions& options) {
+  if (searcher == nullptr) throw std::invalid_argument("there is no searcher");
+  const std::optional<Objective> own = searcher->objective();
+  const std::optional<Objective> objective = own ? own : options.objective;
+  if (searcher->needs_metric() && !objective) {
+    throw std::invalid_argument("searcher " + searcher_name(*searcher) +
+                                " needs a metric and a mode, and there are none");
+  }
+  searcher->setup({.space = &space, .objective = objective, .seed = options.seed});
+  return searcher;
+}
+
+// The cell of a draw has no configuration left that no trial had.
+struct UsedUp {};
+using Draw = std::variant<Json, Wait, Exhausted, UsedUp>;
+
+}  // namespace
+
+class SuggestionSource::Implementation {
+ public:
+  Implementation(SearchSpace space, SuggestionOptions options, std::unique_ptr<Searcher> searcher)
+      : space_(std::move(space)),
+        options_(std::move(options)),
+        searcher_(set_up(std::move(searcher), space_, options_)),
+        builder_(space_, options_.seed, searcher_name(*searcher_)),
+        plan_(space_, searcher_->enumerates() ? Enumeration::Axes::all : Enumeration::Axes::grid,
+              checked_samples(options_.num_samples, *searcher_)),
+        avoids_duplicates_(options_.avoid_duplicates &&
+                           Enumeration(space_, Enumeration::Axes::all).count() != plan_.cells()) {
+    for (const Json& point : options_.points_to_evaluate) add_point(point);
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> total() const { return plan_.total(); }
+
+  [[nodiscard]] Suggestion suggest(TrialId id) {
+    return next_point_ < points_.size() ? suggest_point(id) : suggest_turn(id);
+  }
+
+  [[nodiscard]] Searcher& searcher() const { return *searcher_; }
+
+  [[nodiscard]] Json save() const {
+    Json state = Json::object();
+    state["next_point"] = next_point_;
+    state["next_turn"] = next_turn_;
+    state["used_up"] = used_up_;
+    state["seen"] = seen_.save();
+    state["searcher"] = searcher_->save();
+    return state;
+  }
+
+  void restore(const Json& state) {
+    next_point_ = state.at("next_point").get<std::size_t>();
+    next_turn_ = state.at("next_turn").get<std::uint64_t>();
+    used_up_ = state.at("used_up").get<std::set<std::uint64_t>>();
+    seen_.restore(state.at("seen"));
+    unused_.clear();
+    searcher_->restore(state.at("searcher"));
+  }
+
+ private:
+  struct Point {
+    Json fixed;  // its values and its cell's
+    std::uint64_t cell = 0;
+  };
+  struct Unused {
+    std::uint64_t index = 0;  // within the cell
+    ConfigurationKey key;
+  };
+  using UnusedList = std::vector<Unused>;
+
+  void add_point(const Json& point) {
+    const std::string name = "points_to_evaluate[" + std::to_string(points_.size()) + "]: ";
+    try {
+      space_.check_point(point);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(name + error.what());
+    }
+    Json fixed = builder_.normalised(point);
+    const std::optional<std::uint64_t> turn = plan_.take(fixed);
+    if (!turn) {
+      throw std::invalid_argument(
+          name + core::value_text(point) + " has no turn left, since num_samples is " +
+          std::to_string(options_.num_samples) +
+          "; it must be at least the number of points that share a grid cell");
+    }
+    const std::uint64_t cell = plan_.cell_of(*turn);
+    plan_.put(cell, fixed);
+    points_.push_back({std::move(fixed), cell});
+  }
+
+  Suggestion suggest_point(TrialId id) {
+    const Point& point = points_[next_point_];
+    // A searcher that has nothing to choose here could only stand in the way of the user's point.
+    const Draw answer = builder_.leaves_choice(point.fixed)
+                            ? draw(id, point.fixed, std::nullopt)
+                            : builder_.assemble(point.fixed, Json::object());
+    if (std::holds_alternative<Wait>(answer)) return Wait{};
+    if (!std::holds_alternative<Json>(answer)) return Exhausted{};
+    Config config = builder_.complete(std::get<Json>(answer), point.fixed, id);
+    remember(std::get<Json>(answer), point.cell);
+    ++next_point_;
+    return config;
+  }
+
+  Suggestion suggest_turn(TrialId id) {
+    while (used_up_.size() < plan_.cells()) {
+      if (plan_.total() && next_turn_ >= *plan_.total()) break;
+      const std::uint64_t cell = plan_.cell_of(next_turn_);
+      if (plan_.is_taken(next_turn_) || used_up_.contains(cell)) {
+        ++next_turn_;
+        continue;
+      }
+      Json fixed = Json::object();
+      plan_.put(cell, fixed);
+      const Draw answer = draw(id, fixed, cell);
+      if (std::holds_alternative<Wait>(answer)) return Wait{};
+      if (std::holds_alternative<Exhausted>(answer)) return Exhausted{};
+      if (std::holds_alternative<UsedUp>(answer)) {
+        used_up_.insert(cell);
+        continue;
+      }
+      Config config = builder_.complete(std::get<Json>(answer), fixed, id);
+      remember(std::get<Json>(answer), cell);
+      ++next_turn_;
+      return config;
+    }
+    return Exhausted{};
+  }
+
+  // The searcher's answer, asked for again while it repeats an earlier trial. Without a cell it is
+  // for a point of the user, which is run in any case.
+  Draw draw(TrialId id, const Json& fixed, std::optional<std::uint64_t> cell) {
+    const bool redraws = avoids_duplicates_ && builder_.leaves_choice(fixed);
+    std::optional<std::uint64_t> count;  // of configurations with this `fixed`
+    for (std::uint64_t attempt = 0;; ++attempt) {
+      const Suggestion answer = ask(id, fixed, attempt);
+      if (std::holds_alternative<Wait>(answer)) return Wait{};
+      if (std::holds_alternative<Exhausted>(answer)) return Exhausted{};
+      Json drawn = builder_.assemble(fixed, std::get<Config>(answer).json());
+      if (!redraws || !is_seen(drawn)) return drawn;
+
+      if (attempt == 0) count = Enumeration(space_, Enumeration::Axes::all, fixed).count();
+      if (count == 1) return drawn;  // no free dimension: run as often as asked
+      const bool can_list = count && *count <= longest_list;
+      const bool may_be_used_up = attempt == 0 && can_list && seen_.size() >= *count;
+      if (may_be_used_up || (can_list && attempt == attempts_before_listing)) {
+        const UnusedList& unused = unused_in(fixed, *count, cell);
+        if (unused.empty() && cell) return UsedUp{};
+        if (unused.empty()) return drawn;
+        if (!may_be_used_up) return picked(id, fixed, unused);
+      }
+      if (attempt == most_attempts) return drawn;
+    }
+  }
+
+  Suggestion ask(TrialId id, const Json& fixed, std::uint64_t attempt) {
+    return searcher_->suggest({.trial = id,
+                               .fixed = Config(fixed),
+                               .attempt = attempt,
+                               .random = Random(options_.seed, "searcher", id.value(), attempt)});
+  }
+
+  [[nodiscard]] bool is_seen(const Json& drawn) const {
+    return seen_.contains(configuration_key(drawn));
+  }
+
+  // All configurations with this `fixed` that no trial had, in the order of the space. Kept for a
+  // cell, since the last ones of a large cell are all found in this way.
+  const UnusedList& unused_in(const Json& fixed, std::uint64_t count,
+                              std::optional<std::uint64_t> cell) {
+    if (cell && unused_.contains(*cell)) return unused_.at(*cell);
+    const Enumeration all(space_, Enumeration::Axes::all, fixed);
+    UnusedList unused;
+    for (std::uint64_t index = 0; index < count; ++index) {
+      const ConfigurationKey key = configuration_key(listed(all, index, fixed));
+      if (!seen_.contains(key)) unused.push_back({index, key});
+    }
+    if (!cell) return unused_of_point_ = std::move(unused);
+    std::size_t listed_before = 0;
+    for (const auto& [other, list] : unused_) listed_before += list.size();
+    if (listed_before + unused.size() > most_listed) unused_.clear();
+    return unused_[*cell] = std::move(unused);
+  }
+
+  [[nodiscard]] Json picked(TrialId id, const Json& fixed, const UnusedList& unused) const {
+    Random random(options_.seed, "unused", id.value());
+    const Enumeration all(space_, Enumeration::Axes::all, fixed);
+    return listed(all, unused[random.below(unused.size())].index, fixed);
+  }
+
+  [[nodiscard]] Json listed(const Enumeration& all, std::uint64_t index, const Json& fixed) const {
+    Json config = fixed;
+    all.put(index, config);
+    return builder_.assemble(config, Json::object());
+  }
+
+  void remember(const Json& drawn, std::uint64_t cell) {
+    if (!avoids_duplicates_ || builder_.has_chance(drawn)) return;
+    const ConfigurationKey key = configuration_key(drawn);
+    seen_.insert(key);
+    if (const auto list = unused_.find(cell); list != unused_.end()) {
+      std::erase_if(list->second, [key](const Unused& unused) { return unused.key == key; });
+    }
+  }
+
+  SearchSpace space_;
+  SuggestionOptions options_;
+  std::unique_ptr<Searcher> searcher_;
+  ConfigurationBuilder builder_;
+  TurnPlan plan_;
+  bool avoids_duplicates_;  // asked for, and there is more to choose than the grid
+  std::vector<Point> points_;
+
+  std::size_t next_point_ = 0;
+  std::uint64_t next_turn_ = 0;
+  std::set<std::uint64_t> used_up_;  // cells
+  SeenConfigurations seen_;
+  // Made anew when needed, so not part of the state.
+  std::map<std::uint64_t, UnusedList> unused_;  // by cell
+  UnusedList unused_of_point_;
+};
+
+SuggestionSource::SuggestionSource(SearchSpace space, SuggestionOptions options,
+                                   std::unique_ptr<Searcher> searcher)
+    : implementation_(std::make_unique<Implementation>(std::move(space), std::move(options),
+                                                       std::move(searcher))) {}
+
+SuggestionSource::~SuggestionSource() = default;
+
+std::optional<std::uint64_t> SuggestionSource::total() const { return implementation_->total(); }
+
+Suggestion SuggestionSource::suggest(TrialId id) { return implementation_->suggest(id); }
+
+void SuggestionSource::on_trial_result(TrialId id, const Config& config, const Result& result) {
+  Searcher& searcher = implementation_->searcher();
+  if (searcher.wants_results()) searcher.on_trial_result(id, config, result);
+}
+
+void SuggestionSource::on_trial_completed(TrialId id, const Config& config, const Result& last) {
+  implementation_->searcher().on_trial_completed(id, config, last);
+}
+
+void SuggestionSource::on_trial_failed(TrialId id, const Config& config, bool infeasible) {
+  implementation_->searcher().on_trial_failed(id, config, infeasible);
+}
+
+const Searcher& SuggestionSource::searcher() const { return implementation_->searcher(); }
+
+Json SuggestionSource::save() const { return implementation_->save(); }
+
+void SuggestionSource::restore(const Json& state) { implementation_->restore(state); }
+
+}  // namespace tune::engine

@@ -1,0 +1,31 @@
+#include <tune/searchers/builtin.hpp>
+
+#include <memory>
+
+#include <tune/registry.hpp>
+#include <tune/searchers/grid.hpp>
+#include <tune/searchers/random.hpp>
+
+#include "core/option_reader.hpp"
+
+namespace tune {
+namespace {
+
+std::unique_ptr<Searcher> make_random(const Json& options) {
+  core::OptionReader("random", options).finish();
+  return random_search();
+}
+
+std::unique_ptr<Searcher> make_grid(const Json& options) {
+  core::OptionReader("grid", options).finish();
+  return grid();
+}
+
+}  // namespace
+
+void register_builtin_searchers() {
+  register_searcher("random", make_random);
+  register_searcher("grid", make_grid);
+}
+
+}  // namespace tune

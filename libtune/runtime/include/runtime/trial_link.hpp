@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tune/ids.hpp>
+#include <tune/result.hpp>
+
+#include "engine/events.hpp"
+#include "engine/horizon.hpp"
+
+namespace tune::runtime {
+
+/// Where the thread that runs one start of a trial and the one who watches over it meet.
+///
+/// The runner tells what happens and waits for decisions; the watcher takes the reports and gives
+/// orders. Either side may be gone: the link is shared, and knows nothing of actors. Safe from any
+/// thread.
+class TrialLink {
+ public:
+  struct Options {
+    TrialId trial;
+    std::uint32_t incarnation = 0;
+    engine::Horizon horizon;
+    /// So many messages may be on their way and not yet acknowledged; then report() waits.
+    std::uint64_t max_unacknowledged = 256;
+  };
+  /// `wake` is called when there is something to take() after there was nothing, from the runner's
+  /// thread and under the link's lock: it must be quick and must not call back.
+  explicit TrialLink(Options options, std::function<void()> wake = {});
+
+  // The watcher's side.
+
+  void proceed(engine::Horizon horizon);
+  void save();
+  void pause();
+  /// `save`: store a checkpoint before the end.
+  void stop(bool save);
+  /// All messages with a sequence below `count` have reached their end.
+  void acknowledge(std::uint64_t count);
+  /// What was told since the last call, in order.
+  [[nodiscard]] std::vector<engine::TrialMessage> take();
+  /// Ends the trial in the runner's stead, with a last message of kind `abandoned`, unless it has
+  /// ended. Nothing that the runner tells from then on is heard, and `wake` is gone.
+  void abandon(std::string message);
+
+  // The runner's side.
+
+  /// Never waits. Nothing is told after Ended.
+  void tell(engine::TrialReport report);
+  /// Tells a result; first waits until enough messages are acknowledged. `can_save` as in
+  /// next_order().
+  void report(Result result, bool can_save);
+
+  enum class Order {
+    proceed,  ///< Train on.
+    save,     ///< Store a checkpoint, and ask again.
+    pause,    ///< Store a checkpoint, if there is none of this iteration, and end as paused.
+    stop,     ///< End as stopped.
+  };
+  /// What to do at a step boundary; waits as long as the last result reaches the horizon.
+  /// `can_save` is false where a train function offers no writer: orders that need one are then
+  /// left for later, and the trial goes on to where it does.
+  [[nodiscard]] Order next_order(bool can_save);
+  [[nodiscard]] bool saves_at_stop() const;
+  /// The trial has ended, by its runner or in its stead.
+  [[nodiscard]] bool has_ended() const;
+  /// Set once the trial is to stop or pause.
+  [[nodiscard]] std::shared_ptr<const std::atomic<bool>> stop_flag() const { return stop_flag_; }
+
+ private:
+  void push(engine::TrialReport report);
+  [[nodiscard]] bool must_wait() const;
+
+  const TrialId trial_;
+  const std::uint32_t incarnation_;
+  const std::uint64_t max_unacknowledged_;
+  const std::shared_ptr<std::atomic<bool>> stop_flag_;  // shared with the training code
+
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::function<void()> wake_;
+  std::vector<engine::TrialMessage> messages_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  engine::Horizon horizon_;
+  std::optional<Result> last_result_;  // set if it reached the horizon when it was told
+  bool save_ = false;
+  bool pause_ = false;
+  bool stop_ = false;
+  bool saves_at_stop_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace tune::runtime

@@ -1,0 +1,115 @@
+#include "runtime/trial_link.hpp"
+
+#include <utility>
+#include <variant>
+
+namespace tune::runtime {
+
+TrialLink::TrialLink(Options options, std::function<void()> wake)
+    : trial_(options.trial),
+      incarnation_(options.incarnation),
+      max_unacknowledged_(options.max_unacknowledged),
+      stop_flag_(std::make_shared<std::atomic<bool>>(false)),
+      wake_(std::move(wake)),
+      horizon_(std::move(options.horizon)) {}
+
+void TrialLink::proceed(engine::Horizon horizon) {
+  const std::lock_guard lock(mutex_);
+  horizon_ = std::move(horizon);
+  changed_.notify_all();
+}
+
+void TrialLink::save() {
+  const std::lock_guard lock(mutex_);
+  save_ = true;
+  changed_.notify_all();
+}
+
+void TrialLink::pause() {
+  const std::lock_guard lock(mutex_);
+  pause_ = true;
+  stop_flag_->store(true);
+  changed_.notify_all();
+}
+
+void TrialLink::stop(bool save) {
+  const std::lock_guard lock(mutex_);
+  stop_ = true;
+  saves_at_stop_ = save;
+  stop_flag_->store(true);
+  changed_.notify_all();
+}
+
+void TrialLink::acknowledge(std::uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  if (count <= acknowledged_) return;
+  acknowledged_ = count;
+  changed_.notify_all();
+}
+
+std::vector<engine::TrialMessage> TrialLink::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(messages_, {});
+}
+
+void TrialLink::abandon(std::string message) {
+  const std::lock_guard lock(mutex_);
+  wake_ = {};
+  stop_ = true;
+  stop_flag_->store(true);
+  push(engine::Ended{engine::EndKind::abandoned, std::move(message)});
+  changed_.notify_all();
+}
+
+void TrialLink::tell(engine::TrialReport report) {
+  const std::lock_guard lock(mutex_);
+  push(std::move(report));
+}
+
+void TrialLink::report(Result result, bool can_save) {
+  std::unique_lock lock(mutex_);
+  // A trial that is about to end tells its last result in any case, so that one who writes slowly
+  // does not make it look like one that hangs.
+  changed_.wait(lock, [&] {
+    return ended_ || stop_ || (pause_ && can_save) ||
+           next_sequence_ - acknowledged_ < max_unacknowledged_;
+  });
+  last_result_.reset();
+  if (!result.done && horizon_.is_reached(result)) last_result_ = result;
+  push(engine::Reported{std::move(result)});
+}
+
+TrialLink::Order TrialLink::next_order(bool can_save) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (stop_ || ended_) return Order::stop;
+    if (pause_) return can_save ? Order::pause : Order::proceed;
+    if (save_ && can_save) {
+      save_ = false;
+      return Order::save;
+    }
+    if (!must_wait()) return Order::proceed;
+    changed_.wait(lock);
+  }
+}
+
+bool TrialLink::saves_at_stop() const {
+  const std::lock_guard lock(mutex_);
+  return saves_at_stop_;
+}
+
+bool TrialLink::has_ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+void TrialLink::push(engine::TrialReport report) {
+  if (ended_) return;
+  ended_ = std::holds_alternative<engine::Ended>(report);
+  messages_.push_back({trial_, incarnation_, next_sequence_++, std::move(report)});
+  if (messages_.size() == 1 && wake_) wake_();
+}
+
+bool TrialLink::must_wait() const { return last_result_ && horizon_.is_reached(*last_result_); }
+
+}  // namespace tune::runtime

@@ -1,0 +1,197 @@
+#include "trial_progress.hpp"
+
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <tune/result.hpp>
+
+namespace tune::runtime {
+namespace {
+
+constexpr std::string_view done_name = "done";
+
+bool is_true(const MetricValue& done) {
+  if (!done.is_number()) throw std::invalid_argument("metric done must be a boolean, is text");
+  return done.as_double() != 0;
+}
+
+/// Takes out what the framework fills itself, and returns the names.
+std::string remove_reserved_names(Metrics& metrics) {
+  std::vector<std::string> names;
+  std::string listed;
+  for (const auto& [name, value] : metrics) {
+    if (!is_reserved_field(name)) continue;
+    names.push_back(name);
+    listed += (listed.empty() ? "" : ", ") + name;
+  }
+  for (const std::string& name : names) metrics.erase(name);
+  return listed;
+}
+
+double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+template <class T>
+T value_or_failure(Expected<T> expected, const std::string& phase) {
+  if (expected) return std::move(expected).value();
+  throw StartFailure{{engine::EndKind::failed, phase + ": " + expected.error().message}};
+}
+
+void require_stored(const Expected<void>& stored, const std::string& phase) {
+  if (stored) return;
+  throw StartFailure{{engine::EndKind::failed, phase + ": " + stored.error().message}};
+}
+
+}  // namespace
+
+engine::Ended describe_current_exception(const std::string& phase) {
+  try {
+    throw;
+  } catch (const InvalidConfig& error) {
+    return {engine::EndKind::invalid, phase + ": " + error.what()};
+  } catch (const std::exception& error) {
+    return {engine::EndKind::failed, phase + ": " + error.what()};
+  } catch (...) {
+    return {engine::EndKind::failed, phase + ": unknown exception"};
+  }
+}
+
+TrialProgress::TrialProgress(TrialRun run, std::shared_ptr<TrialLink> link,
+                             bool saves_whenever_possible)
+    : run_(std::move(run)),
+      link_(std::move(link)),
+      saves_whenever_possible_(saves_whenever_possible),
+      store_(run_.experiment_path),
+      iteration_(run_.launch.start_iteration),
+      time_total_s_(run_.launch.start_time_total_s),
+      warns_of_reserved_names_(run_.warns_of_reserved_names) {}
+
+void TrialProgress::begin() {
+  link_->tell(engine::Started{});
+  const engine::Launch& launch = run_.launch;
+  const std::filesystem::path directory = run_.experiment_path / launch.trial_name;
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw StartFailure{
+        {engine::EndKind::failed, "cannot make " + directory.string() + ": " + error.message()}};
+  }
+  if (!launch.checkpoint) return;
+
+  const auto& [source_trial, source_name] = *launch.checkpoint;
+  start_checkpoint_ = store_.path(source_trial, source_name);
+  if (launch.adopt_checkpoint) {
+    const std::string name = engine::checkpoint_directory_name(iteration_);
+    require_stored(store_.adopt(source_trial, source_name, launch.trial_name, name),
+                   "load_checkpoint");
+    start_checkpoint_ = store_.path(launch.trial_name, name);
+    link_->tell(engine::CheckpointStored{name, iteration_, time_total_s_});
+  } else if (!std::filesystem::is_directory(*start_checkpoint_, error)) {
+    throw StartFailure{{engine::EndKind::failed, "load_checkpoint: there is no checkpoint at " +
+                                                     start_checkpoint_->string()}};
+  }
+  saved_iteration_ = iteration_;
+}
+
+TrialContext TrialProgress::context() const {
+  const engine::Launch& launch = run_.launch;
+  TrialContext context;
+  context.trial_id = launch.trial;
+  context.trial_name = launch.trial_name;
+  context.trial_dir = run_.experiment_path / launch.trial_name;
+  context.experiment_name = run_.experiment_name;
+  context.resources = launch.grant;
+  context.seed = launch.seed;
+  context.incarnation = launch.incarnation;
+  context.checkpoint = start_checkpoint_;
+  context.start_iteration = launch.start_iteration;
+  context.stop_flag = link_->stop_flag();
+  return context;
+}
+
+bool TrialProgress::report(const Metrics& metrics, double seconds, bool can_save) {
+  Result result;
+  result.metrics = metrics;
+  if (const MetricValue* done = metrics.find(done_name)) {
+    result.done = is_true(*done);
+    result.metrics.erase(done_name);
+  }
+  const std::string reserved = remove_reserved_names(result.metrics);
+  if (!reserved.empty() && warns_of_reserved_names_) {
+    warns_of_reserved_names_ = false;
+    warn("metrics with reserved names are ignored: " + reserved);
+  }
+  if (result.done && result.metrics.empty()) return true;
+
+  ++iteration_;
+  time_total_s_ += seconds;
+  result.training_iteration = iteration_;
+  result.time_this_iter_s = seconds;
+  result.time_total_s = time_total_s_;
+  result.timestamp = seconds_since_1970();
+  const bool is_done = result.done;
+  link_->report(std::move(result), can_save);
+  return is_done;
+}
+
+std::optional<engine::EndKind> TrialProgress::follow_orders(const track::Writer& writer,
+                                                            bool is_done) {
+  const bool can_save = static_cast<bool>(writer);
+  if (can_save && is_due()) save(writer);
+  if (is_done) {
+    if (run_.checkpoint.at_end) save_at_end(writer);
+    return engine::EndKind::finished;
+  }
+  while (true) {
+    switch (link_->next_order(can_save)) {
+      case TrialLink::Order::proceed:
+        return std::nullopt;
+      case TrialLink::Order::save:
+        save(writer);
+        break;
+      case TrialLink::Order::pause:
+        save(writer);
+        return engine::EndKind::paused;
+      case TrialLink::Order::stop:
+        if (link_->saves_at_stop()) save_at_end(writer);
+        return engine::EndKind::stopped;
+    }
+  }
+}
+
+bool TrialProgress::is_due() const {
+  const std::int64_t every = run_.checkpoint.every;
+  if (every == 0) return saves_whenever_possible_;
+  // A train function may offer no writer at the very multiple: then the next chance counts.
+  return iteration_ / every > saved_iteration_.value_or(run_.launch.start_iteration) / every;
+}
+
+void TrialProgress::save(const track::Writer& writer) {
+  if (is_saved()) return;
+  static const std::string phase = "save_checkpoint";
+  const std::string name = engine::checkpoint_directory_name(iteration_);
+  store::PendingCheckpoint pending =
+      value_or_failure(store_.begin(run_.launch.trial_name, name), phase);
+  run_phase(phase, [&] { writer(pending.path()); });
+  if (link_->has_ended()) return;  // abandoned meanwhile: its checkpoints count no more
+  require_stored(pending.commit(), phase);
+  saved_iteration_ = iteration_;
+  link_->tell(engine::CheckpointStored{name, iteration_, time_total_s_});
+}
+
+void TrialProgress::save_at_end(const track::Writer& writer) {
+  if (!writer) return;
+  try {
+    save(writer);
+  } catch (const StartFailure& failure) {
+    // The trial has ended well all the same.
+    link_->tell(engine::CheckpointFailed{iteration_, failure.ended.message});
+  }
+}
+
+}  // namespace tune::runtime

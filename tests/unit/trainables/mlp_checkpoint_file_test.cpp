@@ -9,7 +9,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "../image_files.hpp"
+#include "image_files.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::trainables {

@@ -13,7 +13,7 @@
 #include <tune/error.hpp>
 #include <tune/json.hpp>
 
-#include "../image_files.hpp"
+#include "image_files.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::trainables {

@@ -108,10 +108,11 @@ endfunction()
 # tune_add_example(<name>
 #   SOURCES <file>...
 #   LINK <target>...     libraries beside tune::tune
-#   TEST_ARGS <arg>...   runs the program with these under CTest, in an empty folder of its own
+#   TEST <arg>...        runs the program with these (or none) under CTest, in an empty folder of its own
+#   EXPECT <regex>       what it must print then, beside ending well; `.` matches line ends too
 #   TIMEOUT <seconds>)   60 by default
 function(tune_add_example name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINK;TEST_ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;EXPECT" "SOURCES;LINK;TEST")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tune_add_example(${name}): unknown argument: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -120,11 +121,15 @@ function(tune_add_example name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tune::tune ${arg_LINK} tune_warnings)
-  if(arg_TEST_ARGS AND TUNE_BUILD_TESTS)
+  if(arg_EXPECT AND TUNE_BUILD_TESTS)
     set(workdir "${CMAKE_CURRENT_BINARY_DIR}/test_run")
     add_test(NAME "example ${name}"
       COMMAND ${CMAKE_COMMAND} -D "WORKDIR=${workdir}" -P "${PROJECT_SOURCE_DIR}/cmake/run_in_empty_folder.cmake"
-        -- $<TARGET_FILE:${name}> ${arg_TEST_ARGS})
+        -- $<TARGET_FILE:${name}> ${arg_TEST})
     tune_test_properties("example ${name}" LABELS examples caf TIMEOUT ${arg_TIMEOUT})
+    # With an expectation CTest no longer looks at the exit status itself.
+    set_tests_properties("example ${name}" PROPERTIES
+      PASS_REGULAR_EXPRESSION "${arg_EXPECT}"
+      FAIL_REGULAR_EXPRESSION "CMake Error.*exit status")
   endif()
 endfunction()

@@ -24,6 +24,7 @@ ZLIB = r"zlib\.h"
 CUDA = r"cuda|cublas|curand|cudnn|nvml"
 DEMANGLER = r"cxxabi\.h"  # the name of a class, for messages
 CATCH = r"catch2/"
+PROGRAM_OPTIONS = r"boost/program_options"
 BENCHMARK = r"benchmark/"
 SYSTEM = "<system>"  # POSIX and Linux headers
 
@@ -60,7 +61,7 @@ FOLDERS = [
     Folder("trainables", own=["core"], public=["tune/trainables/"],
            others=[JSON, EIGEN, ZLIB, SYSTEM]),
     Folder("cli", public=PLUGINS, others=[JSON]),
-    Folder("examples", public=PLUGINS, others=[JSON]),
+    Folder("examples", public=PLUGINS, others=[JSON, PROGRAM_OPTIONS]),
     Folder("tests/install", public=PLUGINS, others=[JSON]),
     Folder("tests", own=OWN_FOLDERS, public=PLUGINS,
            others=[JSON, CAF, SQLITE, EIGEN, ZLIB, CUDA, CATCH, SYSTEM]),
@@ -252,7 +253,7 @@ SOUND = {
     "schedulers/fifo.cpp": '#include <tune/schedulers/fifo.hpp>\n#include "rung.hpp"\n',
     "schedulers/rung.hpp": "#pragma once\n#include <map>\n",
     "trainables/mlp.cpp": "#include <Eigen/Core>\n#include <zlib.h>\n",
-    "examples/first/main.cpp": "#include <tune/tune.hpp>\n#include <iostream>\n",
+    "examples/first/main.cpp": "#include <boost/program_options.hpp>\n#include <tune/tune.hpp>\n",
     "tests/unit/engine/state_test.cpp": '#include "engine/state.hpp"\n#include <catch2/catch.hpp>\n',
 }
 PLANTED = [
@@ -270,6 +271,7 @@ PLANTED = [
     ("searchers/x.cpp", "#include <tune/tune.hpp>\n", "may not include <tune/tune.hpp>"),
     ("searchers/x.cpp", "#include <Eigen/Core>\n", "searchers may not include <Eigen/Core>"),
     ("examples/x/main.cpp", '#include "engine/state.hpp"\n', "examples may not include"),
+    ("examples/x/main.cpp", "#include <boost/asio.hpp>\n", "examples may not include"),
     ("libtune/core/x.cpp", "#include <thread>\n", "no thread, clock or file: <thread>"),
     ("libtune/engine/x.cpp", "#include <mutex>\n", "no thread, clock or file: <mutex>"),
     ("schedulers/x.cpp", "#include <atomic>\n", "no thread, clock or file: <atomic>"),

@@ -1,0 +1,142 @@
+// Which small neural network classifies the images of Fashion-MNIST best? Random search proposes
+// configurations, ASHA stops most of them after an epoch or three, and the best one's network is
+// tested once, at the end, on images that had no part in the search.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include <tune/trainables/mlp.hpp>
+#include <tune/tune.hpp>
+
+#include "options.hpp"
+#include "progress.hpp"
+
+using tune::trainables::Mlp;
+
+namespace {
+
+constexpr int bad_options = 2;  // the exit code
+
+tune::SearchSpace search_space() {
+  return {
+      {"optimizer", tune::branch({{"adam", {{"lr", tune::loguniform(1e-4, 1e-2)}}},
+                                  {"sgd",
+                                   {{"lr", tune::loguniform(3e-3, 3e-1)},
+                                    {"momentum", tune::choice({0.8, 0.9, 0.95})}}}})},
+      {"hidden", tune::choice({64, 128, 256, tune::Json::array({128, 64})})},
+      {"batch_size", tune::choice({64, 128, 256})},
+      {"dropout", tune::uniform(0.0, 0.5)},
+  };
+}
+
+tune::ResultGrid search(const Options& options) {
+  tune::SearchSpace space = search_space();
+  if (options.data != tune::trainables::fashion_mnist_folder) space.add("data", options.data);
+  tune::Experiment experiment{
+      .name = options.name,
+      .storage_path = options.storage,
+      .space = space,
+      .metric = "val_accuracy",
+      .mode = tune::Mode::max,
+      .num_samples = options.samples,
+      .searcher = tune::random_search(),
+      .scheduler = tune::asha({.max_t = static_cast<double>(options.max_epochs),
+                               .grace_period = 1,
+                               .reduction_factor = 3}),
+      .resources = {.cpu = 1},
+      .checkpoint = {.every = 1, .keep = 1},
+      .seed = options.seed,
+      .callbacks = {std::make_shared<Progress>(std::cout, options.samples)},
+  };
+  if (options.cpus) experiment.local.cpus = *options.cpus;
+  return tune::tune_run<Mlp>(experiment);
+}
+
+/// The network as it was saved last, on the test images.
+tune::trainables::Evaluation test(const tune::TrialResult& trial) {
+  if (!trial.checkpoint) throw std::runtime_error(trial.name + " has no checkpoint");
+  Mlp mlp;
+  mlp.setup(trial.config);
+  mlp.load_checkpoint(trial.checkpoint->path);
+  return mlp.evaluate_test();
+}
+
+/// Begins a line of the summary.
+std::ostream& line(const std::string& name) {
+  return std::cout << std::left << std::setw(16) << name << std::right;
+}
+
+void print_best(const tune::ResultGrid& results) {
+  // The last accuracy counts, not the best on the way: it is the one that the checkpoint has.
+  const tune::TrialResult& best = results.best(tune::Scope::last);
+  line("best trial") << best.id << ", after epoch " << best.training_iteration << '\n';
+  line("configuration") << best.config << '\n';
+  for (const auto& [name, value] : best.metrics) line(name) << value.as_double() << '\n';
+  const tune::trainables::Evaluation tested = test(best);
+  line("test accuracy") << tested.accuracy << " of " << tested.images
+                        << " images, by the network of epoch "
+                        << best.checkpoint->training_iteration << '\n';
+}
+
+void print_savings(const tune::ResultGrid& results, std::int64_t max_epochs) {
+  std::int64_t epochs = 0;
+  std::int64_t stopped = 0;
+  for (const tune::TrialResult& trial : results) {
+    epochs += trial.training_iteration;
+    const bool ended_well = trial.state == tune::TrialState::terminated;
+    if (ended_well && trial.training_iteration < max_epochs) ++stopped;
+  }
+  const std::int64_t all = static_cast<std::int64_t>(results.size()) * max_epochs;
+  const double saved = 1 - static_cast<double>(epochs) / static_cast<double>(all);
+  line("stopped early") << stopped << " of " << results.size() << " trials: " << epochs << " of "
+                        << all << " epochs trained, " << std::lround(100 * saved) << " % saved\n";
+}
+
+void print_failures(const tune::ResultGrid& results) {
+  for (const tune::TrialResult& trial : results.errors()) {
+    line("failed") << "trial " << trial.id << ": " << trial.error << '\n';
+  }
+}
+
+int run(const Options& options) {
+  try {
+    Mlp::preload(options.data);
+  } catch (const std::exception& error) {
+    std::cerr << "fashion_mnist: " << error.what()
+              << "\nthe data set is in Debian's package dataset-fashion-mnist: apt-get install "
+                 "dataset-fashion-mnist\n";
+    return EXIT_FAILURE;
+  }
+  std::cout << options.samples << " configurations, at most " << options.max_epochs
+            << " epochs each\n";
+  const tune::ResultGrid results = search(options);
+  std::cout << '\n';
+  print_best(results);
+  print_savings(results, options.max_epochs);
+  print_failures(results);
+  line("results") << results.path().string() << '\n';
+  return results.errors().empty() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const std::optional<Options> options = parse_options(argc, argv);
+    return options ? run(*options) : EXIT_SUCCESS;
+  } catch (const std::invalid_argument& error) {
+    std::cerr << "fashion_mnist: " << error.what() << "\n--help lists the options\n";
+    return bad_options;
+  } catch (const std::exception& error) {
+    std::cerr << "fashion_mnist: " << error.what() << '\n';
+    return EXIT_FAILURE;
+  }
+}

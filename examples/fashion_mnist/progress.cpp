@@ -1,0 +1,61 @@
+#include "progress.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <sstream>
+#include <vector>
+
+std::ostream& Progress::line() {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+  return out_ << std::setw(5) << static_cast<int>(elapsed.count()) << " s  " << std::setw(3)
+              << ended_ << '/' << trials_ << "  ";
+}
+
+void Progress::on_experiment_start(const tune::ExperimentInfo& experiment) {
+  start_ = std::chrono::steady_clock::now();
+  out_ << "results in " << experiment.path.string() << '\n';
+}
+
+void Progress::on_trial_start(const tune::TrialInfo& trial) {
+  line() << "trial " << trial.id << " starts: " << describe(trial.config) << '\n';
+}
+
+void Progress::on_trial_result(const tune::TrialInfo& trial, const tune::Result& result) {
+  running_[trial.id] = {.epoch = result.training_iteration,
+                        .accuracy = result.metrics.at("val_accuracy").as_double()};
+}
+
+void Progress::on_trial_completed(const tune::TrialInfo& trial, const tune::TrialEnd&) {
+  ++ended_;
+  const Last last = running_[trial.id];
+  running_.erase(trial.id);
+  best_ = std::max(best_.value_or(last.accuracy), last.accuracy);
+  line() << "trial " << trial.id << " ends after epoch " << last.epoch << ": accuracy "
+         << last.accuracy << " (best " << *best_ << ")\n";
+}
+
+void Progress::on_trial_failed(const tune::TrialInfo& trial, const tune::TrialEnd& end,
+                               bool will_retry) {
+  if (!will_retry) ++ended_;
+  line() << "trial " << trial.id << (will_retry ? " starts again: " : " failed: ") << end.error
+         << '\n';
+}
+
+void Progress::on_idle() { out_.flush(); }
+
+std::string describe(const tune::Config& config) {
+  std::ostringstream text;
+  text << std::setprecision(3) << config["optimizer"].get<std::string>() << " lr "
+       << config["lr"].get<double>();
+  if (config.contains("momentum")) text << " momentum " << config["momentum"].get<double>();
+  text << ", hidden ";
+  if (config["hidden"].json().is_array()) {
+    const auto sizes = config["hidden"].get<std::vector<int>>();
+    for (std::size_t i = 0; i < sizes.size(); ++i) text << (i == 0 ? "" : "-") << sizes[i];
+  } else {
+    text << config["hidden"].get<int>();
+  }
+  text << ", batch " << config["batch_size"].get<int>() << ", dropout "
+       << config["dropout"].get<double>();
+  return text.str();
+}

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <tune/callback.hpp>
@@ -72,11 +72,10 @@ class CallbackHub {
   };
 
   void store(const std::function<void()>& write);
+  void log(std::initializer_list<DriverLog::Pair> pairs);
   void tell(const std::function<void(Callback&)>& call);
-  void switch_off(Listener& listener, std::string_view what);
+  void switch_off(Listener& listener, const std::string& what);
   TrialInfo* current(TrialId id, std::uint32_t incarnation);
-  void end_trial(TrialInfo& trial, TrialState state, const std::string& reason,
-                 const std::string& error);
 
   std::shared_ptr<FilePool> files_;  // shared with the exporters
   std::vector<Listener> listeners_;  // exporters first

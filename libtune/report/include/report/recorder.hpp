@@ -34,20 +34,25 @@ enum class KeepHistory {
 /// - <trial>/error.txt: each failed start with its incarnation, iteration and text.
 ///
 /// A trial that ended costs no memory here: its last result stands in trials.jsonl. Calls that
-/// write throw std::system_error naming the path.
+/// write throw std::system_error naming the path; what they could not write waits in memory, and
+/// results() has it.
 class ExperimentRecorder {
  public:
-  /// @pre The experiment's directory exists.
+  /// @pre `pool` lives as long; the experiment's directory exists when something is written.
   ExperimentRecorder(FilePool& pool, ExperimentInfo info, KeepHistory keep);
 
+  void experiment_started();
   void trial_added(TrialId id, const std::string& name, const Config& config);
   void trial_started(const TrialInfo& trial);
   void result(TrialId id, const Result& result);
   void checkpoint_stored(TrialId id, const std::string& directory_name,
                          std::int64_t training_iteration);
   void checkpoint_deleted(TrialId id, const std::string& directory_name);
+  /// A final state ends the records of the trial, but for its checkpoints.
   void trial_state(TrialId id, std::uint32_t incarnation, TrialState state,
                    const std::string& reason, const std::string& error);
+  /// Appends to the trial's error.txt, in its directory.
+  void failed_start(TrialId id, std::uint32_t incarnation, const std::string& error) const;
   void explanation(TrialId id, std::string_view text);
   /// Records the last results of trials that did not end, and the end.
   void experiment_ended(const ExperimentEnd& end);
@@ -62,17 +67,16 @@ class ExperimentRecorder {
     TrialState state = TrialState::pending;
     std::uint32_t incarnation = 0;
     std::optional<Result> last_result;
+    std::string reason;
+    std::string error;
     bool is_recorded = true;  // last_result stands in trials.jsonl
   };
 
   LiveTrial* live(TrialId id);
-  void begin_line(TrialId id, std::string_view event);
-  void end_line();
-  void append_last_result(LiveTrial& trial);
-  void write_definition();
-  void append_error(TrialId id, const LiveTrial& trial, std::uint32_t incarnation,
-                    const std::string& error);
+  void write_definition() const;
+  void keep_result(TrialId id, const Result& result);
   void record_unfinished();
+  static std::string state_line(TrialId id, LiveTrial& trial);
 
   ExperimentInfo info_;
   std::optional<ExperimentEnd> end_;

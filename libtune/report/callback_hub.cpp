@@ -1,0 +1,214 @@
+#include "report/callback_hub.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <utility>
+
+#include "report/exporters.hpp"
+
+namespace tune::report {
+namespace {
+
+// Every callback has a name, even one whose name() throws.
+std::string callback_name(const Callback& callback) {
+  try {
+    return callback.name();
+  } catch (...) {
+    return "(name() threw)";
+  }
+}
+
+// What an exception of unknown type says.
+std::string current_exception_text() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+}  // namespace
+
+CallbackHub::CallbackHub(const std::vector<std::string>& exporters,
+                         std::vector<std::shared_ptr<Callback>> callbacks)
+    : files_(std::make_shared<FilePool>()), keep_(KeepHistory::yes) {
+  for (auto name = exporters.begin(); name != exporters.end(); ++name) {
+    if (std::find(exporters.begin(), name, *name) != name) {
+      throw std::invalid_argument("exporters: \"" + *name + "\" is there twice");
+    }
+    listeners_.push_back({make_exporter(*name, files_), /*is_exporter=*/true});
+    if (*name == "json") keep_ = KeepHistory::no;
+  }
+  for (std::shared_ptr<Callback>& callback : callbacks) {
+    if (!callback) throw std::invalid_argument("callbacks: one of them is a null pointer");
+    listeners_.push_back({std::move(callback)});
+  }
+}
+
+CallbackHub::~CallbackHub() = default;
+
+// Runs what writes to the storage, and keeps the first fault of it.
+void CallbackHub::store(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const std::exception& error) {
+    if (!storage_error_) storage_error_ = error.what();
+  }
+}
+
+void CallbackHub::log(std::initializer_list<DriverLog::Pair> pairs) {
+  store([&] { log_->write(pairs); });
+}
+
+void CallbackHub::tell(const std::function<void(Callback&)>& call) {
+  for (Listener& listener : listeners_) {
+    if (listener.is_exporter) {
+      store([&] { call(*listener.callback); });
+    } else if (listener.is_on) {
+      try {
+        call(*listener.callback);
+      } catch (...) {
+        switch_off(listener, current_exception_text());
+      }
+    }
+  }
+}
+
+void CallbackHub::switch_off(Listener& listener, const std::string& what) {
+  listener.is_on = false;
+  const std::string name = callback_name(*listener.callback);
+  std::cerr << "tune: callback " << name << " threw and is switched off: " << what << std::endl;
+  log({{"event", "callback_switched_off"}, {"callback", name}, {"error", what}});
+}
+
+void CallbackHub::experiment_started(ExperimentInfo experiment) {
+  experiment_ = std::move(experiment);
+  log_ = std::make_unique<DriverLog>(*files_, experiment_.path / "driver.log");
+  recorder_ = std::make_unique<ExperimentRecorder>(*files_, experiment_, keep_);
+  store([&] {
+    std::filesystem::create_directories(experiment_.path);
+    recorder_->experiment_started();
+  });
+  log({{"event", "experiment_started"},
+       {"name", experiment_.name},
+       {"path", experiment_.path.native()},
+       {"seed", std::to_string(experiment_.seed)}});
+  tell([&](Callback& callback) { callback.on_experiment_start(experiment_); });
+}
+
+void CallbackHub::trial_added(TrialId id, const std::string& name, const Config& config) {
+  TrialInfo& trial = trials_[id];
+  trial.id = id;
+  trial.name = name;
+  trial.path = experiment_.path / name;
+  trial.config = config;
+  store([&] { recorder_->trial_added(id, name, config); });
+}
+
+// The trial of a record; null if the record comes too late.
+TrialInfo* CallbackHub::current(TrialId id, std::uint32_t incarnation) {
+  const auto found = trials_.find(id);
+  if (found == trials_.end() || incarnation < found->second.incarnation) return nullptr;
+  return &found->second;
+}
+
+void CallbackHub::trial_started(TrialInfo trial) {
+  TrialInfo* const known = current(trial.id, trial.incarnation);
+  if (known == nullptr) return;
+  trial.path = experiment_.path / trial.name;
+  *known = std::move(trial);
+  store([&] {
+    std::filesystem::create_directories(known->path);
+    recorder_->trial_started(*known);
+  });
+  log({{"trial", std::to_string(known->id.value())},
+       {"event", "started"},
+       {"incarnation", std::to_string(known->incarnation)},
+       {"start_iteration", std::to_string(known->start_iteration)},
+       {"node", known->node}});
+  tell([&](Callback& callback) { callback.on_trial_start(*known); });
+}
+
+void CallbackHub::result(TrialId id, std::uint32_t incarnation, const Result& result) {
+  const TrialInfo* const trial = current(id, incarnation);
+  if (trial == nullptr) return;
+  store([&] { recorder_->result(id, result); });
+  tell([&](Callback& callback) { callback.on_trial_result(*trial, result); });
+}
+
+void CallbackHub::checkpoint_stored(TrialId id, std::uint32_t incarnation,
+                                    const std::string& directory_name,
+                                    std::int64_t training_iteration) {
+  const TrialInfo* const trial = current(id, incarnation);
+  if (trial == nullptr) return;
+  store([&] { recorder_->checkpoint_stored(id, directory_name, training_iteration); });
+  const Checkpoint checkpoint{trial->path / directory_name, training_iteration};
+  tell([&](Callback& callback) { callback.on_trial_checkpoint(*trial, checkpoint); });
+}
+
+void CallbackHub::checkpoint_deleted(TrialId id, const std::string& directory_name) {
+  store([&] { recorder_->checkpoint_deleted(id, directory_name); });
+}
+
+void CallbackHub::trial_state(TrialId id, std::uint32_t incarnation, TrialState state,
+                              const std::string& reason, const std::string& error) {
+  TrialInfo* const trial = current(id, incarnation);
+  if (trial == nullptr) return;
+  if (!error.empty()) store([&] { recorder_->failed_start(id, incarnation, error); });
+  store([&] { recorder_->trial_state(id, incarnation, state, reason, error); });
+  const bool will_retry = state == TrialState::pending && !error.empty();
+  log({{"trial", std::to_string(id.value())},
+       {"event", will_retry ? "failed" : to_string(state)},
+       {"incarnation", std::to_string(incarnation)},
+       {reason.empty() ? "" : "reason", reason},
+       {error.empty() ? "" : "error", error}});
+
+  const TrialEnd end{state, reason, error};
+  if (state == TrialState::terminated) {
+    tell([&](Callback& callback) { callback.on_trial_completed(*trial, end); });
+  } else if (state == TrialState::error || will_retry) {
+    tell([&](Callback& callback) { callback.on_trial_failed(*trial, end, will_retry); });
+  }
+  if (state == TrialState::terminated || state == TrialState::error) trials_.erase(id);
+}
+
+void CallbackHub::explanation(TrialId id, const std::string& text) {
+  store([&] { recorder_->explanation(id, text); });
+}
+
+void CallbackHub::warning(std::optional<TrialId> id, const std::string& text) {
+  log({{id ? "trial" : "", id ? std::to_string(id->value()) : std::string()},
+       {"event", "warning"},
+       {"text", text}});
+}
+
+void CallbackHub::experiment_ended(const ExperimentEnd& end) {
+  log({{"event", "experiment_ended"},
+       {"reason", end.reason},
+       {end.error.empty() ? "" : "error", end.error},
+       {"terminated", std::to_string(end.terminated_trials)},
+       {"failed", std::to_string(end.failed_trials)},
+       {"unfinished", std::to_string(end.unfinished_trials)}});
+  tell([&](Callback& callback) { callback.on_experiment_end(experiment_, end); });
+  store([&] { recorder_->experiment_ended(end); });
+  store([&] { files_->flush(); });
+}
+
+void CallbackHub::idle() {
+  store([&] { files_->flush(); });
+  tell([](Callback& callback) { callback.on_idle(); });
+}
+
+ResultGrid CallbackHub::take_results() {
+  store([&] { files_->flush(); });  // the histories are read from the files
+  ResultGrid results(experiment_, {}, {});
+  store([&] { results = recorder_->results(); });
+  return results;
+}
+
+}  // namespace tune::report

@@ -1,0 +1,57 @@
+#include "report/driver_log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <string>
+
+#include "json_text.hpp"
+
+namespace tune::report {
+namespace {
+
+std::string utc_time() {
+  using namespace std::chrono;
+  const auto now = floor<milliseconds>(system_clock::now());
+  const auto second = floor<seconds>(now);
+  const std::time_t time = system_clock::to_time_t(second);
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 80> date{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  std::array<char, 96> text{};
+  std::snprintf(text.data(), text.size(), "%s.%03dZ", date.data(),
+                static_cast<int>((now - second).count()));
+  return text.data();
+}
+
+bool needs_quotes(std::string_view value) {
+  return value.empty() || std::any_of(value.begin(), value.end(), [](unsigned char c) {
+           return c <= ' ' || c == '"' || c == '=' || c == '\\' || c >= 0x7F;
+         });
+}
+
+}  // namespace
+
+DriverLog::DriverLog(FilePool& pool, const std::filesystem::path& path)
+    : file_(pool.create(path)) {}
+
+void DriverLog::write(std::initializer_list<Pair> pairs) {
+  std::string line = "time=" + utc_time();
+  for (const auto& [key, value] : pairs) {
+    if (key.empty()) continue;
+    line += ' ';
+    line += key;
+    line += '=';
+    if (needs_quotes(value)) {
+      append_json_text(line, value);
+    } else {
+      line += value;
+    }
+  }
+  file_->append(line += '\n');
+}
+
+}  // namespace tune::report

@@ -10,7 +10,8 @@ namespace tune {
 ///
 /// The key is mixed from (seed, purpose, id, index) with the output function of SplitMix64 (Steele,
 /// Lea, Flood, "Fast splittable pseudorandom number generators", 2014), whose sequence follows.
-/// Draws are the same on every platform. Not for cryptography.
+/// Draws are the same on every platform, those of normal() as far as its std::log is. Not for
+/// cryptography.
 class Random {
  public:
   explicit Random(std::uint64_t key) : state_(key) {}

@@ -34,7 +34,8 @@ class ResourceAmounts {
  public:
   ResourceAmounts() = default;
   /// @throws std::invalid_argument naming a negative, not finite, or too fine value (below a
-  /// thousandth), and a number of GPUs above 1 that is not whole.
+  /// thousandth), a number of GPUs above 1 that is not whole, and a custom resource without a name
+  /// or with that of a field.
   explicit ResourceAmounts(const Resources& resources);
   explicit ResourceAmounts(const LocalResources& resources);
 
@@ -43,6 +44,7 @@ class ResourceAmounts {
   /// True if each amount of `request` is at most the amount here.
   [[nodiscard]] bool covers(const ResourceAmounts& request) const;
   ResourceAmounts& operator+=(const ResourceAmounts& other);
+  /// @pre `covers(other)`
   ResourceAmounts& operator-=(const ResourceAmounts& other);
   friend bool operator==(const ResourceAmounts&, const ResourceAmounts&) = default;
   [[nodiscard]] const std::map<std::string, std::int64_t>& amounts() const { return amounts_; }

@@ -36,7 +36,8 @@ class Result {
   double target_ = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// True for names that the framework fills itself; `done` is not among them.
+/// True for names that the framework fills itself, and for what is nested below one
+/// ("config/lr"); `done` is not among them.
 [[nodiscard]] bool is_reserved_field(std::string_view name);
 
 }  // namespace tune

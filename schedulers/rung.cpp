@@ -45,7 +45,8 @@ RungStanding Rung::enter(double value, double reduction_factor) {
 }
 
 std::string Rung::describe(double reduction_factor) const {
-  std::string text = number_text(milestone_) + ": " + std::to_string(values_.size()) + " values";
+  std::string text = number_text(milestone_) + ": " + std::to_string(values_.size()) +
+                     (values_.size() == 1 ? " value" : " values");
   if (values_.size() > 0) {
     text += ", cut-off " + number_text(values_.at(places(reduction_factor) - 1));
   }

@@ -8,22 +8,18 @@
 #include <utility>
 
 namespace tune::runtime {
-namespace {
+struct RunnerPool::Runner {
+  struct Job {
+    TrialRun run;
+    std::shared_ptr<TrialLink> link;
+  };
 
-struct RunnerJob {
-  TrialRun run;
-  std::shared_ptr<TrialLink> link;
-};
-
-struct Runner {
   std::thread thread;
   std::condition_variable changed;
-  std::optional<RunnerJob> job;        // what to do next
+  std::optional<Job> job;              // what to do next
   const TrialLink* current = nullptr;  // the trial that runs
   bool is_lost = false;
 };
-
-}  // namespace
 
 struct RunnerPool::Shared {
   explicit Shared(TrainableSpec spec) : trainable(std::move(spec)) {}
@@ -45,7 +41,7 @@ void RunnerPool::Shared::serve(const std::shared_ptr<Runner>& self) {
   while (true) {
     self->changed.wait(lock, [&] { return self->job || is_closing; });
     if (!self->job) break;
-    RunnerJob job = *std::exchange(self->job, std::nullopt);
+    Runner::Job job = *std::exchange(self->job, std::nullopt);
     lock.unlock();
     engine::Ended ended = run_trial(trainable, std::move(job.run), job.link, kept);
     lock.lock();

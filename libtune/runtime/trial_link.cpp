@@ -108,6 +108,7 @@ void TrialLink::push(engine::TrialReport report) {
   ended_ = std::holds_alternative<engine::Ended>(report);
   messages_.push_back({trial_, incarnation_, next_sequence_++, std::move(report)});
   if (messages_.size() == 1 && wake_) wake_();
+  if (ended_) wake_ = {};
 }
 
 bool TrialLink::must_wait() const { return last_result_ && horizon_.is_reached(*last_result_); }

@@ -38,6 +38,7 @@ class RunnerPool {
   [[nodiscard]] std::size_t size() const;
 
  private:
+  struct Runner;
   struct Shared;
   std::shared_ptr<Shared> shared_;  // with the threads: an abandoned one outlives the pool
 };

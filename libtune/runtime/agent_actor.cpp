@@ -1,0 +1,140 @@
+#include "runtime/agent_actor.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <caf/all.hpp>
+
+#include "actor_faults.hpp"
+#include "host.hpp"
+#include "runtime/trial_actor.hpp"
+#include "store/checkpoint_store.hpp"
+
+namespace tune::runtime {
+namespace {
+
+DiskActor::behavior_type serve_disk(DiskActor::pointer self, const store::CheckpointStore& store,
+                                    const DriverActor& driver) {
+  watch_for_faults(self);
+  return {
+      [=](const engine::DeleteCheckpoint& command) {
+        const auto& [trial, name] = command.checkpoint;
+        const auto removed = store.remove(trial, name);
+        if (!removed) self->send(driver, NodeWarning{removed.error().message});
+      },
+      [=](const EndNode&) { self->quit(); },
+  };
+}
+
+}  // namespace
+
+AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
+  setup_ = std::move(setup);
+  self_->set_down_handler([this](const caf::down_msg&) {
+    disk_ = nullptr;
+    quit_if_done();
+  });
+  const Host host = local_host();
+  self_->send(setup_.driver, NodeHello{host.name, host.ip, host.pid, setup_.capacity, self_});
+  return {
+      [this](const NodeWelcome& welcome) { node_ = welcome.node; },
+      [this](NodeTurn& turn) { on(turn); },
+      [this](TrialNews& news) { on(news); },
+      [this](const FlushNews&) { flush_news(); },
+      [this](const EndNode&) { end(); },
+  };
+}
+
+void NodeAgent::on(NodeTurn& turn) {
+  for (NodeCommand& command : turn.commands) {
+    std::visit(
+        [this](auto& c) {
+          using Command = std::decay_t<decltype(c)>;
+          if constexpr (std::is_same_v<Command, engine::Launch>) {
+            launch(c);
+          } else if constexpr (std::is_same_v<Command, engine::DeleteCheckpoint>) {
+            remove_checkpoint(c);
+          } else {
+            order(c);
+          }
+        },
+        command);
+  }
+  for (Acknowledgement& acknowledgement : turn.acknowledgements) order(acknowledgement);
+  send_orders();
+}
+
+void NodeAgent::on(TrialNews& news) {
+  for (engine::TrialMessage& message : news.messages) {
+    if (std::holds_alternative<engine::Warned>(message.report)) warned_.insert(message.trial);
+    if (std::holds_alternative<engine::Ended>(message.report)) trials_.erase(message.trial);
+    news_.push_back(std::move(message));
+  }
+  // What is in the mailbox now goes along.
+  if (!std::exchange(flush_is_due_, true)) self_->send(self_, FlushNews{});
+}
+
+void NodeAgent::launch(engine::Launch& launch) {
+  if (is_ending_) return;
+  const TrialId id = launch.trial;
+  RunningTrial& trial = trials_[id];
+  trial.incarnation = launch.incarnation;
+  TrialSetup setup{self_, setup_.pool, {}, setup_.stop_grace};
+  setup.run.launch = std::move(launch);
+  setup.run.experiment_name = setup_.experiment_name;
+  setup.run.experiment_path = setup_.experiment_path;
+  setup.run.checkpoint = setup_.checkpoint;
+  setup.run.warns_of_reserved_names = !warned_.contains(id);
+  trial.actor = self_->spawn<caf::linked>(watch_trial, std::move(setup));
+}
+
+void NodeAgent::remove_checkpoint(engine::DeleteCheckpoint& command) {
+  if (!disk_) {
+    disk_ = self_->spawn<caf::detached + caf::linked + caf::monitored>(
+        serve_disk, store::CheckpointStore(setup_.experiment_path), setup_.driver);
+  }
+  self_->send(disk_, std::move(command));
+}
+
+template <class Order>
+void NodeAgent::order(Order& order) {
+  const auto found = trials_.find(order.trial);
+  if (found == trials_.end() || found->second.incarnation != order.incarnation) return;
+  found->second.orders.orders.emplace_back(std::move(order));
+}
+
+void NodeAgent::send_orders() {
+  for (auto& [id, trial] : trials_) {
+    if (!trial.orders.orders.empty()) self_->send(trial.actor, std::exchange(trial.orders, {}));
+  }
+}
+
+void NodeAgent::flush_news() {
+  flush_is_due_ = false;
+  self_->send(setup_.driver, NodeNews{node_, std::exchange(news_, {})});
+  quit_if_done();
+}
+
+void NodeAgent::end() {
+  is_ending_ = true;
+  for (auto& [id, trial] : trials_) {
+    trial.orders.orders.emplace_back(engine::Stop{id, trial.incarnation, node_, false});
+  }
+  send_orders();
+  if (disk_) self_->send(disk_, EndNode{});
+  quit_if_done();
+}
+
+void NodeAgent::quit_if_done() {
+  if (is_ending_ && trials_.empty() && !disk_ && !flush_is_due_) self_->quit();
+}
+
+AgentActor::behavior_type run_agent(AgentActor::stateful_pointer<NodeAgent> self,
+                                    AgentSetup setup) {
+  watch_for_faults(self);
+  return self->state.make_behavior(std::move(setup));
+}
+
+}  // namespace tune::runtime

@@ -1,0 +1,72 @@
+#include "runtime/callback_actor.hpp"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <caf/all.hpp>
+
+#include <tune/error.hpp>
+
+#include "actor_faults.hpp"
+
+namespace tune::runtime {
+namespace {
+
+/// The directory name of a trial begins with its id.
+TrialId trial_of(const engine::CheckpointLocation& checkpoint) {
+  return TrialId{std::stoull(checkpoint.trial_name)};
+}
+
+/// Passes one record on to the hub.
+struct RecordCall {
+  report::CallbackHub& hub;
+
+  void operator()(const engine::RecordTrialAdded& r) const {
+    hub.trial_added(r.trial, r.name, r.config);
+  }
+  void operator()(TrialInfo& trial) const { hub.trial_started(std::move(trial)); }
+  void operator()(const engine::RecordResult& r) const {
+    hub.result(r.trial, r.incarnation, r.result);
+  }
+  void operator()(const engine::RecordCheckpoint& r) const {
+    hub.checkpoint_stored(r.trial, r.incarnation, r.directory_name, r.training_iteration);
+  }
+  void operator()(const engine::DeleteCheckpoint& r) const {
+    hub.checkpoint_deleted(trial_of(r.checkpoint), r.checkpoint.directory_name);
+  }
+  void operator()(const engine::RecordTrialState& r) const {
+    hub.trial_state(r.trial, r.incarnation, r.state, r.reason, r.error);
+  }
+  void operator()(const engine::RecordExplanation& r) const { hub.explanation(r.trial, r.reason); }
+  void operator()(const engine::RecordWarning& r) const { hub.warning(r.trial, r.text); }
+};
+
+}  // namespace
+
+CallbackActor::behavior_type serve_callbacks(CallbackActor::pointer self,
+                                             std::shared_ptr<report::CallbackHub> hub,
+                                             ExperimentInfo experiment) {
+  watch_for_faults(self);
+  hub->experiment_started(std::move(experiment));
+  const auto pause_is_due = std::make_shared<bool>(false);
+  return {
+      [=](RecordTurn& turn) {
+        for (Record& record : turn.records) std::visit(RecordCall{*hub}, record);
+        if (!std::exchange(*pause_is_due, true)) self->send(self, WritingPause{});
+        return RecordTurnDone{turn.records.size(), std::move(turn.acknowledgements),
+                              hub->storage_error().value_or("")};
+      },
+      [=](const WritingPause&) {
+        *pause_is_due = false;
+        hub->idle();
+      },
+      [=](const EndRecords& last) {
+        for (const std::string& warning : last.warnings) hub->warning(std::nullopt, warning);
+        hub->experiment_ended(last.end);
+        self->quit();
+      },
+  };
+}
+
+}  // namespace tune::runtime

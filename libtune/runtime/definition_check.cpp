@@ -1,0 +1,166 @@
+#include "definition_check.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <variant>
+
+#include "core/number_text.hpp"
+#include "engine/placement.hpp"
+
+namespace tune::runtime {
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) { throw std::invalid_argument(text); }
+
+void require_at_least(const std::string& field, std::int64_t value, std::int64_t least) {
+  if (value >= least) return;
+  refuse(field + " must be at least " + std::to_string(least) + ", is " + std::to_string(value));
+}
+
+void require_count_or_minus_1(const std::string& field, std::int64_t value) {
+  if (value >= 1 || value == -1) return;
+  refuse(field + " must be at least 1, or -1 for no bound, is " + std::to_string(value));
+}
+
+void check_trainable(const TrainableSpec& trainable) {
+  if (trainable.name.empty()) refuse("trainable: it has no name");
+  if (static_cast<bool>(trainable.make) == static_cast<bool>(trainable.function)) {
+    refuse("trainable " + trainable.name + ": exactly one of make and function must be set");
+  }
+}
+
+void check_numbers(const Experiment& experiment) {
+  require_count_or_minus_1("num_samples", experiment.num_samples);
+  require_count_or_minus_1("max_trials", experiment.max_trials);
+  require_at_least("checkpoint.every", experiment.checkpoint.every, 0);
+  require_at_least("checkpoint.keep", experiment.checkpoint.keep, 1);
+  require_at_least("failure.max_failures", experiment.failure.max_failures, -1);
+  require_at_least("max_concurrent", experiment.max_concurrent, 0);
+  if (experiment.time_budget && !(experiment.time_budget->count() > 0)) {
+    refuse("time_budget must be above 0 s, is " +
+           core::number_text(experiment.time_budget->count()) + " s");
+  }
+  if (!(experiment.stop_grace.count() >= 0)) {
+    refuse("stop_grace must be at least 0 s, is " +
+           core::number_text(experiment.stop_grace.count()) + " s");
+  }
+}
+
+std::string mode_text(Mode mode) { return std::string(to_string(mode)); }
+
+/// The objective of a scheduler or searcher, in which an empty metric means the experiment's.
+std::optional<Objective> resolve_objective(const std::string& who,
+                                           const std::optional<Objective>& own,
+                                           const std::optional<Objective>& experiments) {
+  if (!own) return experiments;
+  if (!own->metric.empty()) return own;
+  if (!experiments) {
+    refuse(who + " has mode " + mode_text(own->mode) +
+           " but no metric, and the experiment has none either: set metric and mode");
+  }
+  return Objective{experiments->metric, own->mode};
+}
+
+void check_objective(const std::string& who, bool needs_metric, const std::optional<Objective>& own,
+                     const Experiment& experiment) {
+  const std::optional<Objective> experiments = objective_of(experiment);
+  const std::optional<Objective> objective = resolve_objective(who, own, experiments);
+  if (needs_metric && !objective) {
+    refuse(who + " needs a metric: set metric and mode of the experiment");
+  }
+  if (objective && experiments && objective->metric == experiments->metric &&
+      objective->mode != experiments->mode) {
+    refuse(who + " has metric " + core::value_text(objective->metric) + " with mode " +
+           mode_text(objective->mode) + ", but the experiment has it with mode " +
+           mode_text(experiments->mode));
+  }
+  // A metric that somebody minimises gets better below a bound.
+  if (!objective || objective->mode != Mode::min) return;
+  for (const StopCriteria::Rule& rule : experiment.stop.rules()) {
+    const auto* bound = std::get_if<StopCriteria::Bound>(&rule);
+    if (bound == nullptr || bound->below || bound->field != objective->metric) continue;
+    const std::string pair =
+        core::value_text(bound->field) + ", " + core::number_text(bound->bound);
+    refuse("stop: {" + pair + "} stops a trial at or above the bound, but " + bound->field +
+           " is minimised; to stop at or below it write tune::below(" + pair + ")");
+  }
+}
+
+void check_objectives(const Experiment& experiment) {
+  if (experiment.metric.empty() && experiment.mode) {
+    refuse("mode is " + mode_text(*experiment.mode) + ", but metric is empty: set both or neither");
+  }
+  if (!experiment.metric.empty() && !experiment.mode) {
+    refuse("metric is " + core::value_text(experiment.metric) +
+           ", but mode is not set: tune::Mode::min or tune::Mode::max");
+  }
+  const TrialScheduler& scheduler = *experiment.scheduler;
+  check_objective("scheduler " + name_in(scheduler.options()), scheduler.needs_metric(),
+                  scheduler.objective(), experiment);
+  const Searcher& searcher = *experiment.searcher;
+  check_objective("searcher " + name_in(searcher.options()), searcher.needs_metric(),
+                  searcher.objective(), experiment);
+  for (const StopCriteria::Rule& rule : experiment.stop.rules()) {
+    const auto* trial = std::get_if<PlateauOptions>(&rule);
+    const auto* all = std::get_if<ExperimentPlateauOptions>(&rule);
+    const bool lacks_metric =
+        (trial != nullptr && trial->metric.empty()) || (all != nullptr && all->metric.empty());
+    if (lacks_metric && experiment.metric.empty()) {
+      refuse("stop: a plateau needs a metric: name one in its options or in the experiment");
+    }
+  }
+}
+
+void check_checkpoints(const TrainableSpec& trainable, const Experiment& experiment) {
+  if (trainable.checkpoints) return;
+  const std::string fault =
+      trainable.function
+          ? "train function " + trainable.name +
+                " saves no checkpoints; one that does says so where it is registered: "
+                "{.checkpoints = true}"
+          : "trainable " + trainable.name +
+                " saves no checkpoints: it does not override both save_checkpoint and "
+                "load_checkpoint";
+  if (experiment.checkpoint.every > 0) {
+    refuse("checkpoint.every is " + std::to_string(experiment.checkpoint.every) + ", but " + fault);
+  }
+  if (experiment.checkpoint.at_end) refuse("checkpoint.at_end is set, but " + fault);
+  if (experiment.scheduler->needs_checkpoints()) {
+    refuse("scheduler " + name_in(experiment.scheduler->options()) + " needs checkpoints, but " +
+           fault);
+  }
+}
+
+}  // namespace
+
+std::optional<Objective> objective_of(const Experiment& experiment) {
+  if (experiment.metric.empty()) return std::nullopt;
+  return Objective{experiment.metric, experiment.mode.value_or(Mode::min)};
+}
+
+std::string name_in(const Json& options) {
+  const auto name = options.find("name");
+  return name != options.end() && name->is_string() ? name->get<std::string>() : "of the program";
+}
+
+void check_definition(const TrainableSpec& trainable, const Experiment& experiment) {
+  check_trainable(trainable);
+  check_numbers(experiment);
+  check_objectives(experiment);
+  check_checkpoints(trainable, experiment);
+}
+
+void check_resources(const Experiment& experiment, const ResourceAmounts& capacity) {
+  if (experiment.resources.of) return;  // known only for each configuration
+  const ResourceAmounts request(experiment.resources);
+  if (request.amounts().empty() && experiment.max_concurrent == 0) {
+    refuse("resources: a trial that asks for nothing needs max_concurrent to be set");
+  }
+  engine::Placement placement;
+  placement.add_node(NodeId{0}, {}, capacity);
+  if (!placement.is_feasible(request)) {
+    refuse("resources: " + placement.explain_infeasible(request));
+  }
+}
+
+}  // namespace tune::runtime

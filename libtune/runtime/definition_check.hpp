@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <tune/experiment.hpp>
+#include <tune/objective.hpp>
+#include <tune/trainable.hpp>
+
+namespace tune::runtime {
+
+/// The experiment's objective; empty without a metric.
+[[nodiscard]] std::optional<Objective> objective_of(const Experiment& experiment);
+
+/// The name in options(), for messages.
+[[nodiscard]] std::string name_in(const Json& options);
+
+/// Refuses a definition that cannot work, as far as its fields alone show it. Scheduler and
+/// searcher are those that will serve: the defaults are filled in.
+/// @throws std::invalid_argument naming the field, its value and what is allowed.
+void check_definition(const TrainableSpec& trainable, const Experiment& experiment);
+
+/// Refuses what this machine can never give. @throws std::invalid_argument naming what is missing.
+void check_resources(const Experiment& experiment, const ResourceAmounts& capacity);
+
+}  // namespace tune::runtime

@@ -1,0 +1,198 @@
+#include "runtime/driver_actor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <type_traits>
+#include <utility>
+
+#include <caf/all.hpp>
+
+#include <tune/error.hpp>
+
+#include "actor_faults.hpp"
+
+namespace tune::runtime {
+namespace {
+
+// What lies further ahead never comes; so no clock overflows.
+constexpr Time longest_delay{10.0 * 365 * 24 * 3600};
+
+template <class T, class Variant>
+inline constexpr bool is_one_of = false;
+template <class T, class... Ts>
+inline constexpr bool is_one_of<T, std::variant<Ts...>> = (std::is_same_v<T, Ts> || ...);
+
+}  // namespace
+
+DriverActor::behavior_type Driver::make_behavior(DriverSetup setup) {
+  setup_ = std::move(setup);
+  begin_ = self_->clock().now();
+  return {
+      [this](NodeHello& hello) { on(std::move(hello)); },
+      [this](NodeNews& news) { on(std::move(news)); },
+      [this](NodeWarning& warning) {
+        record_turn_.records.emplace_back(
+            engine::RecordWarning{std::nullopt, std::move(warning.text)});
+        end_turn();
+      },
+      [this](SearcherTurnDone& done) { on(std::move(done)); },
+      [this](RecordTurnDone& done) { on(std::move(done)); },
+      [this](const engine::TimerFired& fired) {
+        handle(fired);
+        end_turn();
+      },
+      [this](const engine::StopRequested& request) {
+        handle(request);
+        end_turn();
+      },
+  };
+}
+
+void Driver::on(NodeHello hello) {
+  const NodeId id(nodes_.size());
+  Node& node = nodes_.emplace_back();
+  node.agent = std::move(hello.agent);
+  node.origin.node = hello.name;
+  node.origin.node_ip = std::move(hello.ip);
+  node.origin.pid = hello.pid;
+  self_->send(node.agent, NodeWelcome{id});
+  handle(engine::NodeJoined{id, std::move(hello.name), std::move(hello.capacity)});
+  end_turn();
+}
+
+void Driver::on(NodeNews news) {
+  if (is_behind()) {
+    held_news_.push_back(std::move(news));
+    return;
+  }
+  handle_news(news);
+  end_turn();
+}
+
+void Driver::on(SearcherTurnDone done) {
+  waiting_searcher_commands_ -= done.commands;
+  for (const engine::SuggestionReady& suggestion : done.suggestions) handle(suggestion);
+  if (!done.fault.empty()) fail("the searcher failed", done.fault);
+  handle_held_news();
+  end_turn();
+}
+
+void Driver::on(RecordTurnDone done) {
+  waiting_records_ -= done.records;
+  for (const Acknowledgement& acknowledgement : done.acknowledgements) {
+    nodes_[acknowledgement.node.value()].turn.acknowledgements.push_back(acknowledgement);
+  }
+  if (!done.storage_error.empty()) fail("the storage failed", done.storage_error);
+  handle_held_news();
+  end_turn();
+}
+
+Time Driver::now() const { return self_->clock().now() - begin_; }
+
+bool Driver::is_behind() const {
+  return waiting_records_ > setup_.max_waiting || waiting_searcher_commands_ > setup_.max_waiting;
+}
+
+void Driver::handle(const engine::Event& event) { setup_.engine->handle(event, now(), commands_); }
+
+void Driver::handle_news(NodeNews& news) {
+  for (engine::TrialMessage& message : news.messages) {
+    Acknowledgement credit{news.node, message.trial, message.incarnation, message.sequence + 1};
+    auto& credits = record_turn_.acknowledgements;
+    // A trial's messages stand together: the last one's credit is for all of them.
+    if (!credits.empty() && credits.back().trial == credit.trial &&
+        credits.back().incarnation == credit.incarnation) {
+      credits.back() = credit;
+    } else {
+      credits.push_back(credit);
+    }
+    handle(std::move(message));
+  }
+}
+
+void Driver::handle_held_news() {
+  while (!held_news_.empty() && !is_behind()) {
+    handle_news(held_news_.front());
+    held_news_.pop_front();
+    end_turn();  // so that what it makes wait is counted
+  }
+}
+
+void Driver::fail(const std::string& reason, const std::string& fault) {
+  if (!fault_.empty()) return;
+  fault_ = fault;
+  handle(engine::StopRequested{reason});
+}
+
+void Driver::end_turn() {
+  for (engine::Command& command : std::exchange(commands_, {})) {
+    std::visit([this](auto& c) { carry_out(c); }, command);
+  }
+  send_turn();
+  if (!end_) return;
+  ExperimentEnd end = *std::exchange(end_, std::nullopt);
+  if (end.error.empty()) end.error = fault_;
+  caf::anon_send(setup_.owner, ExperimentOver{std::move(end)});
+  self_->quit();
+}
+
+template <class Command>
+void Driver::carry_out(Command& command) {
+  if constexpr (is_one_of<Command, SearcherCommand>) {
+    searcher_turn_.commands.emplace_back(std::move(command));
+  } else if constexpr (std::is_same_v<Command, engine::DeleteCheckpoint>) {
+    // All nodes so far see the same files: any one of them can do it.
+    record_turn_.records.emplace_back(command);
+    nodes_.front().turn.commands.emplace_back(std::move(command));
+  } else if constexpr (is_one_of<Command, NodeCommand>) {
+    nodes_[command.node.value()].turn.commands.emplace_back(std::move(command));
+  } else if constexpr (std::is_same_v<Command, engine::RecordTrialStarted>) {
+    record_turn_.records.emplace_back(describe(std::move(command.start)));
+  } else if constexpr (is_one_of<Command, Record>) {
+    record_turn_.records.emplace_back(std::move(command));
+  } else if constexpr (std::is_same_v<Command, engine::SetTimer>) {
+    set_timer(command);
+  } else {
+    static_assert(std::is_same_v<Command, engine::Finish>);
+    end_ = std::move(command.end);
+  }
+}
+
+TrialInfo Driver::describe(engine::TrialStart start) const {
+  TrialInfo trial = nodes_[start.node.value()].origin;
+  trial.id = start.trial;
+  trial.name = std::move(start.name);
+  trial.config = std::move(start.config);
+  trial.incarnation = start.incarnation;
+  trial.start_iteration = start.start_iteration;
+  return trial;
+}
+
+void Driver::set_timer(const engine::SetTimer& command) {
+  const Time delay = std::max(command.at - now(), Time(0));
+  if (delay > longest_delay) return;
+  self_->delayed_send(self_, std::chrono::duration_cast<std::chrono::nanoseconds>(delay),
+                      engine::TimerFired{command.timer});
+}
+
+void Driver::send_turn() {
+  waiting_searcher_commands_ += searcher_turn_.commands.size();
+  waiting_records_ += record_turn_.records.size();
+  if (!searcher_turn_.commands.empty()) {
+    self_->send(setup_.searcher, std::exchange(searcher_turn_, {}));
+  }
+  if (!record_turn_.records.empty() || !record_turn_.acknowledgements.empty()) {
+    self_->send(setup_.callbacks, std::exchange(record_turn_, {}));
+  }
+  for (Node& node : nodes_) {
+    if (node.turn.commands.empty() && node.turn.acknowledgements.empty()) continue;
+    self_->send(node.agent, std::exchange(node.turn, {}));
+  }
+}
+
+DriverActor::behavior_type drive(DriverActor::stateful_pointer<Driver> self, DriverSetup setup) {
+  watch_for_faults(self);
+  return self->state.make_behavior(std::move(setup));
+}
+
+}  // namespace tune::runtime

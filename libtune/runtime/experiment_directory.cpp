@@ -1,0 +1,129 @@
+#include "runtime/experiment_directory.hpp"
+
+#include <pwd.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "core/number_text.hpp"
+
+namespace tune::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view file_scheme = "file://";
+
+fs::path home_directory() {
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
+  std::array<char, 4096> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found) {
+    return found->pw_dir;
+  }
+  throw std::invalid_argument("storage_path: there is no home directory; give a path without ~");
+}
+
+/// The path in "file:///path" or "file://localhost/path".
+std::string path_of_file_uri(const std::string& uri) {
+  const std::size_t begin = uri.find('/', file_scheme.size());
+  const std::string host = uri.substr(file_scheme.size(), begin - file_scheme.size());
+  if (begin == std::string::npos || !(host.empty() || host == "localhost")) {
+    throw std::invalid_argument("storage_path " + core::value_text(uri) +
+                                ": a file URI is file:///<absolute path>");
+  }
+  return uri.substr(begin);
+}
+
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
+}
+
+[[noreturn]] void refuse_directory(const fs::path& path, const std::string& reason) {
+  throw std::invalid_argument("experiment directory " + path.string() + ": " + reason);
+}
+
+}  // namespace
+
+fs::path resolve_storage(const std::string& storage_path) {
+  std::string path = storage_path.empty() ? "~/tune_results" : storage_path;
+  const std::size_t scheme_end = path.find("://");
+  if (path.starts_with(file_scheme)) {
+    path = path_of_file_uri(path);
+  } else if (scheme_end != std::string::npos && path.find('/') == scheme_end + 1) {
+    throw std::invalid_argument("storage_path " + core::value_text(path) + ": scheme " +
+                                core::value_text(path.substr(0, scheme_end)) +
+                                " is not supported; allowed are a path and file://");
+  } else if (path == "~") {
+    path = home_directory().string();
+  } else if (path.starts_with("~/")) {
+    path = (home_directory() / path.substr(2)).string();
+  } else if (path.starts_with('~')) {
+    throw std::invalid_argument("storage_path " + core::value_text(path) +
+                                ": of the paths with ~ only ~/... is supported");
+  }
+  return fs::absolute(path).lexically_normal();
+}
+
+void check_experiment_name(const std::string& name) {
+  const bool is_fit = name != "." && name != ".." && !name.starts_with('-') && name.size() <= 200 &&
+                      std::none_of(name.begin(), name.end(), [](char c) {
+                        return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+                      });
+  if (is_fit) return;
+  throw std::invalid_argument("name " + core::value_text(name) +
+                              ": must be the name of one directory: at most 200 bytes, without '/' "
+                              "and control characters, not '.' or '..', not beginning with '-'");
+}
+
+std::string default_experiment_name(const std::string& trainable) {
+  std::string name = trainable.substr(0, 100);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !is_name_character(c); }, '_');
+  if (name.starts_with('-') || name.starts_with('.')) name.front() = '_';
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 64> suffix;
+  const std::size_t length =
+      std::strftime(suffix.data(), suffix.size(), "_%Y-%m-%d_%H-%M-%S", &local);
+  std::snprintf(suffix.data() + length, suffix.size() - length, "_%06x",
+                static_cast<unsigned>(std::random_device{}() & 0xffffffU));
+  return name + suffix.data();
+}
+
+void check_unused(const fs::path& experiment) {
+  std::error_code error;
+  const fs::file_status status = fs::status(experiment, error);
+  if (!fs::exists(status)) return;
+  if (!fs::is_directory(status)) refuse_directory(experiment, "there is a file of that name");
+  const bool is_empty = fs::is_empty(experiment, error);
+  if (error) refuse_directory(experiment, error.message());
+  if (!is_empty) {
+    refuse_directory(experiment,
+                     "there are results in it already; give the experiment another name, or move "
+                     "the directory away");
+  }
+}
+
+void claim_directory(const fs::path& experiment) {
+  std::error_code error;
+  fs::create_directories(experiment.parent_path(), error);
+  if (error) refuse_directory(experiment, error.message());
+  const bool is_made = fs::create_directory(experiment, error);
+  if (error) refuse_directory(experiment, error.message());
+  if (!is_made) check_unused(experiment);
+}
+
+}  // namespace tune::runtime

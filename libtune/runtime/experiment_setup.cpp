@@ -1,0 +1,231 @@
+#include "runtime/experiment_setup.hpp"
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+#include <tune/schedulers/builtin.hpp>
+#include <tune/schedulers/fifo.hpp>
+#include <tune/searchers/builtin.hpp>
+#include <tune/searchers/random.hpp>
+
+#include "definition_check.hpp"
+#include "host.hpp"
+#include "runtime/experiment_directory.hpp"
+
+namespace tune::runtime {
+namespace {
+
+/// Stands in an Experiment where a scheduler was that a run has taken: a second run must not
+/// quietly go on without it.
+class TakenScheduler final : public TrialScheduler {
+ public:
+  explicit TakenScheduler(Json options) : options_(std::move(options)) {}
+  Decision on_trial_result(SchedulerContext&, const Trial&, const Result&) override {
+    throw std::logic_error("this scheduler was given to a run");
+  }
+  [[nodiscard]] Json options() const override { return options_; }
+
+ private:
+  Json options_;
+};
+
+/// The same for a searcher.
+class TakenSearcher final : public Searcher {
+ public:
+  explicit TakenSearcher(Json options) : options_(std::move(options)) {}
+  void setup(const SearcherSetup&) override { throw_taken(); }
+  Suggestion suggest(const SuggestionRequest&) override { throw_taken(); }
+  [[nodiscard]] Json options() const override { return options_; }
+
+ private:
+  [[noreturn]] static void throw_taken() {
+    throw std::logic_error("this searcher was given to a run");
+  }
+  Json options_;
+};
+
+void refuse_taken(const Experiment& experiment) {
+  const auto refuse = [](const std::string& what, const Json& options) {
+    throw std::invalid_argument(what + " " + name_in(options) +
+                                ": it was given to a run before, and an object serves one run; "
+                                "give the experiment a new one");
+  };
+  if (dynamic_cast<const TakenScheduler*>(experiment.scheduler.get()) != nullptr) {
+    refuse("scheduler", experiment.scheduler->options());
+  }
+  if (dynamic_cast<const TakenSearcher*>(experiment.searcher.get()) != nullptr) {
+    refuse("searcher", experiment.searcher->options());
+  }
+}
+
+/// Fills in the defaults for as long as the definition is looked at.
+class DefaultsFilled {
+ public:
+  explicit DefaultsFilled(Experiment& experiment)
+      : experiment_(experiment),
+        has_own_scheduler_(experiment.scheduler != nullptr),
+        has_own_searcher_(experiment.searcher != nullptr) {
+    if (!has_own_scheduler_) experiment.scheduler = fifo();
+    if (!has_own_searcher_) experiment.searcher = random_search();
+  }
+  ~DefaultsFilled() {
+    if (!has_own_scheduler_) experiment_.scheduler.reset();
+    if (!has_own_searcher_) experiment_.searcher.reset();
+  }
+  DefaultsFilled(const DefaultsFilled&) = delete;
+  DefaultsFilled& operator=(const DefaultsFilled&) = delete;
+
+ private:
+  Experiment& experiment_;
+  const bool has_own_scheduler_;
+  const bool has_own_searcher_;
+};
+
+std::unique_ptr<TrialScheduler> take_scheduler(Experiment& experiment) {
+  return std::exchange(experiment.scheduler,
+                       std::make_unique<TakenScheduler>(experiment.scheduler->options()));
+}
+
+std::unique_ptr<Searcher> take_searcher(Experiment& experiment) {
+  return std::exchange(experiment.searcher,
+                       std::make_unique<TakenSearcher>(experiment.searcher->options()));
+}
+
+std::uint64_t random_bits() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+std::string random_id() {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string id;
+  std::uint64_t bits = random_bits();
+  for (int i = 0; i < 16; ++i, bits >>= 4) id += digits[bits & 15];
+  return id;
+}
+
+Json describe_resources(const Resources& resources) {
+  if (resources.of) return "function";
+  return {{"cpu", resources.cpu},
+          {"gpu", resources.gpu},
+          {"memory", resources.memory},
+          {"custom", resources.custom}};
+}
+
+/// What experiment.json holds.
+Json define(const TrainableSpec& trainable, const Experiment& experiment, std::uint64_t seed) {
+  const auto objective = objective_of(experiment);
+  return {
+      {"tune_version", TUNE_VERSION},
+      {"trainable", trainable.name},
+      {"space", experiment.space.json()},
+      {"metric", objective ? Json(objective->metric) : Json()},
+      {"mode", objective ? Json(to_string(objective->mode)) : Json()},
+      {"num_samples", experiment.num_samples},
+      {"max_trials", experiment.max_trials},
+      {"searcher", experiment.searcher->options()},
+      {"scheduler", experiment.scheduler->options()},
+      {"resources", describe_resources(experiment.resources)},
+      {"stop", experiment.stop.json()},
+      {"checkpoint",
+       {{"every", experiment.checkpoint.every},
+        {"keep", experiment.checkpoint.keep},
+        {"at_end", experiment.checkpoint.at_end}}},
+      {"failure", {{"max_failures", experiment.failure.max_failures}}},
+      {"seed", seed},
+      {"max_concurrent", experiment.max_concurrent},
+      {"time_budget", experiment.time_budget ? Json(experiment.time_budget->count()) : Json()},
+      {"points_to_evaluate", experiment.points_to_evaluate},
+      {"avoid_duplicates", experiment.avoid_duplicates},
+      {"strict_metric", experiment.strict_metric},
+      {"isolation", "threads"},
+      {"exporters", experiment.exporters},
+      {"stop_grace", experiment.stop_grace.count()},
+  };
+}
+
+ExperimentInfo describe_experiment(const TrainableSpec& trainable, const Experiment& experiment) {
+  ExperimentInfo info;
+  check_experiment_name(experiment.name);
+  info.name = experiment.name.empty() ? default_experiment_name(trainable.name) : experiment.name;
+  info.path = resolve_storage(experiment.storage_path) / info.name;
+  check_unused(info.path);
+  info.experiment_id = random_id();
+  info.objective = objective_of(experiment);
+  info.seed = experiment.seed ? *experiment.seed : random_bits();
+  info.definition = define(trainable, experiment, info.seed);
+  return info;
+}
+
+/// How many trials there will be; empty: no end is known.
+std::optional<std::uint64_t> bound_trials(const engine::SuggestionSource& suggestions,
+                                          std::int64_t max_trials) {
+  std::optional<std::uint64_t> total = suggestions.total();
+  if (max_trials < 0) return total;
+  const auto bound = static_cast<std::uint64_t>(max_trials);
+  return total ? std::min(*total, bound) : bound;
+}
+
+engine::EngineOptions engine_options(const TrainableSpec& trainable, const Experiment& experiment,
+                                     const ExperimentInfo& info,
+                                     const engine::SuggestionSource& suggestions) {
+  engine::EngineOptions options;
+  options.objective = info.objective;
+  options.searcher_objective = suggestions.searcher().objective();
+  options.searcher_wants_results = suggestions.searcher().wants_results();
+  options.strict_metric = experiment.strict_metric;
+  options.max_trials = bound_trials(suggestions, experiment.max_trials);
+  // They count as trials: so this ends a run that has no other end.
+  options.max_infeasible = 10 * options.max_trials.value_or(100);
+  options.max_concurrent = experiment.max_concurrent;
+  options.resources = experiment.resources;
+  options.stop = experiment.stop;
+  options.checkpoint = experiment.checkpoint;
+  options.trainable_checkpoints = trainable.checkpoints;
+  options.max_failures = experiment.failure.max_failures;
+  options.seed = info.seed;
+  options.time_budget = experiment.time_budget;
+  return options;
+}
+
+engine::SuggestionOptions suggestion_options(const Experiment& experiment,
+                                             const ExperimentInfo& info) {
+  engine::SuggestionOptions options;
+  options.objective = info.objective;
+  options.seed = info.seed;
+  options.num_samples = experiment.num_samples;
+  options.points_to_evaluate = experiment.points_to_evaluate;
+  options.avoid_duplicates = experiment.avoid_duplicates;
+  return options;
+}
+
+}  // namespace
+
+ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment) {
+  register_builtin_schedulers();
+  register_builtin_searchers();
+  refuse_taken(experiment);
+  const DefaultsFilled defaults(experiment);
+  check_definition(trainable, experiment);
+
+  ExperimentSetup setup;
+  setup.trainable = trainable;
+  setup.capacity = local_capacity(experiment.local);
+  check_resources(experiment, setup.capacity);
+  setup.info = describe_experiment(trainable, experiment);
+  setup.is_unnamed = experiment.name.empty();
+  setup.checkpoint = experiment.checkpoint;
+  setup.stop_grace = experiment.stop_grace;
+  setup.hub = std::make_shared<report::CallbackHub>(experiment.exporters, experiment.callbacks);
+  setup.suggestions = std::make_shared<engine::SuggestionSource>(
+      experiment.space, suggestion_options(experiment, setup.info), take_searcher(experiment));
+  setup.engine = std::make_unique<engine::Engine>(
+      engine_options(trainable, experiment, setup.info, *setup.suggestions),
+      take_scheduler(experiment));
+  claim_directory(setup.info.path);
+  return setup;
+}
+
+}  // namespace tune::runtime

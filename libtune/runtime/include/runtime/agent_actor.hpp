@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <caf/stateful_actor.hpp>
+
+#include <tune/checkpoint.hpp>
+#include <tune/resources.hpp>
+
+#include "runtime/messages.hpp"
+#include "runtime/runner_pool.hpp"
+
+namespace tune::runtime {
+
+struct AgentSetup {
+  DriverActor driver;
+  std::shared_ptr<RunnerPool> pool;  // with the one who runs the experiment
+  ResourceAmounts capacity;
+  std::string experiment_name;
+  std::filesystem::path experiment_path;  ///< Absolute.
+  CheckpointOptions checkpoint;
+  std::chrono::duration<double> stop_grace{0};
+};
+
+/// A node of an experiment: offers its resources to the driver, starts the driver's trials, each
+/// with an actor of its own, and passes orders and news on, in batches.
+class NodeAgent {
+ public:
+  explicit NodeAgent(AgentActor::pointer self) : self_(self) {}
+  AgentActor::behavior_type make_behavior(AgentSetup setup);
+
+ private:
+  struct RunningTrial {
+    std::uint32_t incarnation = 0;
+    TrialActor actor;
+    TrialOrders orders;  // what goes to it at the end of this turn
+  };
+
+  void on(NodeTurn& turn);
+  void on(TrialNews& news);
+  void launch(engine::Launch& launch);
+  void remove_checkpoint(engine::DeleteCheckpoint& command);
+  /// Keeps `order` for its trial; one for a trial that has just ended comes to nothing.
+  template <class Order>
+  void order(Order& order);
+  void send_orders();
+  void flush_news();
+  void end();
+  void quit_if_done();
+
+  AgentActor::pointer self_;
+  AgentSetup setup_;
+  NodeId node_;
+  std::map<TrialId, RunningTrial> trials_;
+  std::vector<engine::TrialMessage> news_;
+  std::set<TrialId> warned_;  // of reserved names in their metrics
+  DiskActor disk_;            // made when it is first needed
+  bool flush_is_due_ = false;
+  bool is_ending_ = false;
+};
+
+/// The body of a node's agent.
+AgentActor::behavior_type run_agent(AgentActor::stateful_pointer<NodeAgent> self, AgentSetup setup);
+
+}  // namespace tune::runtime

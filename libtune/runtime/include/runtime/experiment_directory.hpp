@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace tune::runtime {
+
+/// The directory that `storage_path` means, absolute: a path, `~/...` or a file:// URI; empty: the
+/// default, ~/tune_results.
+/// @throws std::invalid_argument for another URI scheme, naming it, and where there is no home.
+[[nodiscard]] std::filesystem::path resolve_storage(const std::string& storage_path);
+
+/// Refuses a name that cannot be one directory of its own.
+/// @throws std::invalid_argument naming it and what is allowed.
+void check_experiment_name(const std::string& name);
+
+/// "<trainable>_<YYYY-mm-dd_HH-MM-SS>_<6 random hexadecimal digits>".
+[[nodiscard]] std::string default_experiment_name(const std::string& trainable);
+
+/// @throws std::invalid_argument naming the path if there is something in it already.
+void check_unused(const std::filesystem::path& experiment);
+
+/// Makes the directory for this run alone: of two that try at once, one is refused.
+/// @throws std::invalid_argument naming the path and the reason.
+void claim_directory(const std::filesystem::path& experiment);
+
+}  // namespace tune::runtime

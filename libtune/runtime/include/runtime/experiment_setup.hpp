@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <tune/callback.hpp>
+#include <tune/checkpoint.hpp>
+#include <tune/experiment.hpp>
+#include <tune/trainable.hpp>
+
+#include "engine/engine.hpp"
+#include "engine/suggestion_source.hpp"
+#include "report/callback_hub.hpp"
+
+namespace tune::runtime {
+
+/// An experiment that was found good, with all that is needed to run it.
+struct ExperimentSetup {
+  TrainableSpec trainable;
+  ExperimentInfo info;
+  bool is_unnamed = false;  ///< Its name was made up.
+  std::unique_ptr<engine::Engine> engine;
+  std::shared_ptr<engine::SuggestionSource> suggestions;  // with the searcher's actor
+  std::shared_ptr<report::CallbackHub> hub;               // with the callbacks' actor
+  ResourceAmounts capacity;                               ///< Of this machine.
+  CheckpointOptions checkpoint;
+  std::chrono::duration<double> stop_grace{0};
+};
+
+/// Checks an experiment's definition, takes its scheduler and searcher, and makes its directory.
+///
+/// In their place the experiment keeps objects that a second run refuses.
+/// @throws std::invalid_argument naming the field, its value and what is allowed. Nothing has
+/// started then, and there is no directory; the scheduler is taken last.
+[[nodiscard]] ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment);
+
+}  // namespace tune::runtime

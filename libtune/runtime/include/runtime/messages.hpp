@@ -1,0 +1,178 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/replies_to.hpp>
+#include <caf/typed_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <tune/callback.hpp>
+#include <tune/ids.hpp>
+
+#include "engine/commands.hpp"
+#include "engine/events.hpp"
+
+/// What the actors of an experiment tell each other: plain values, so that an agent may as well be
+/// on another machine. Each turn of an actor sends at most one message to each other one.
+namespace tune::runtime {
+
+// ---- The driver to a node's agent ----
+
+/// All messages of a trial's start with a sequence below `count` have reached their end.
+struct Acknowledgement {
+  NodeId node;
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  std::uint64_t count = 0;
+};
+using NodeCommand = std::variant<engine::Launch, engine::Proceed, engine::Save, engine::Pause,
+                                 engine::Stop, engine::DeleteCheckpoint>;
+struct NodeTurn {
+  std::vector<NodeCommand> commands;
+  std::vector<Acknowledgement> acknowledgements;
+};
+/// The answer to NodeHello: the node's id from now on.
+struct NodeWelcome {
+  NodeId node;
+};
+/// End all trials and then yourself.
+struct EndNode {};
+
+using AgentActor = caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
+                                    caf::reacts_to<struct TrialNews>,
+                                    caf::reacts_to<struct FlushNews>, caf::reacts_to<EndNode>>;
+
+/// The actor of a node that does what may take long on its disk. EndNode ends it, behind all that
+/// it was told before.
+using DiskActor =
+    caf::typed_actor<caf::reacts_to<engine::DeleteCheckpoint>, caf::reacts_to<EndNode>>;
+
+// ---- An agent to the driver ----
+
+/// A node offers itself.
+struct NodeHello {
+  std::string name;  ///< Host name.
+  std::string ip;
+  std::int64_t pid = 0;
+  ResourceAmounts capacity;
+  AgentActor agent;
+};
+/// What trials of a node told, in order for each trial.
+struct NodeNews {
+  NodeId node;
+  std::vector<engine::TrialMessage> messages;
+};
+/// Something went wrong at a node that ends nothing.
+struct NodeWarning {
+  std::string text;
+};
+
+// ---- An agent and the actor of each running trial ----
+
+using TrialOrder =
+    std::variant<engine::Proceed, engine::Save, engine::Pause, engine::Stop, Acknowledgement>;
+struct TrialOrders {
+  std::vector<TrialOrder> orders;
+};
+/// What one trial told.
+struct TrialNews {
+  std::vector<engine::TrialMessage> messages;
+};
+/// The agent to itself: pass on what has come in.
+struct FlushNews {};
+/// The trial's thread to its actor: there is something to take.
+struct TrialSpoke {};
+/// The time that a trial has to end once told so is over. `order`: of the how manieth such order.
+struct GraceOver {
+  std::uint64_t order = 0;
+};
+
+using TrialActor = caf::typed_actor<caf::reacts_to<TrialOrders>, caf::reacts_to<TrialSpoke>,
+                                    caf::reacts_to<GraceOver>>;
+
+// ---- The driver and the searcher ----
+
+using SearcherCommand = std::variant<engine::AskSearcher, engine::TellSearcherResult,
+                                     engine::TellSearcherCompleted, engine::TellSearcherFailed>;
+struct SearcherTurn {
+  std::vector<SearcherCommand> commands;
+};
+/// The searcher is through with a turn of `commands` commands.
+struct SearcherTurnDone {
+  std::uint64_t commands = 0;
+  std::vector<engine::SuggestionReady> suggestions;
+  std::string fault;  ///< It threw where it was told something; empty if not.
+};
+
+using SearcherActor = caf::typed_actor<caf::replies_to<SearcherTurn>::with<SearcherTurnDone>>;
+
+// ---- The driver and the callbacks ----
+
+using Record =
+    std::variant<engine::RecordTrialAdded, TrialInfo, engine::RecordResult,
+                 engine::RecordCheckpoint, engine::DeleteCheckpoint, engine::RecordTrialState,
+                 engine::RecordExplanation, engine::RecordWarning>;
+struct RecordTurn {
+  std::vector<Record> records;
+  std::vector<Acknowledgement> acknowledgements;  ///< Due once the records are written.
+};
+/// The callbacks are through with a turn of `records` records.
+struct RecordTurnDone {
+  std::uint64_t records = 0;
+  std::vector<Acknowledgement> acknowledgements;
+  std::string storage_error;  ///< Once there is one, in every answer.
+};
+/// The last that the callbacks hear: how it ended, and what went wrong on the way there.
+struct EndRecords {
+  ExperimentEnd end;
+  std::vector<std::string> warnings;
+};
+
+/// The callbacks to themselves, behind all that waits: a good moment to flush.
+struct WritingPause {};
+
+using CallbackActor = caf::typed_actor<caf::replies_to<RecordTurn>::with<RecordTurnDone>,
+                                       caf::reacts_to<WritingPause>, caf::reacts_to<EndRecords>>;
+
+// ---- The driver ----
+
+using DriverActor =
+    caf::typed_actor<caf::reacts_to<NodeHello>, caf::reacts_to<NodeNews>,
+                     caf::reacts_to<NodeWarning>, caf::reacts_to<SearcherTurnDone>,
+                     caf::reacts_to<RecordTurnDone>, caf::reacts_to<engine::TimerFired>,
+                     caf::reacts_to<engine::StopRequested>>;
+
+/// The driver to the one who runs the experiment: it is over.
+struct ExperimentOver {
+  ExperimentEnd end;
+};
+
+}  // namespace tune::runtime
+
+// They stay within the process: CAF must not put them on a wire (it would damage doubles that are
+// not finite).
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeTurn)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeWelcome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndNode)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeHello)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeNews)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeWarning)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialOrders)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialNews)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::FlushNews)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialSpoke)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::GraceOver)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SearcherTurn)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SearcherTurnDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RecordTurn)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RecordTurnDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndRecords)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::ExperimentOver)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WritingPause)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::DeleteCheckpoint)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::TimerFired)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::StopRequested)

@@ -1,0 +1,142 @@
+#include "runtime/run_experiment.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <caf/all.hpp>
+
+#include <tune/tune_run.hpp>
+
+#include "runtime/agent_actor.hpp"
+#include "runtime/callback_actor.hpp"
+#include "runtime/driver_actor.hpp"
+#include "runtime/messages.hpp"
+#include "runtime/runner_pool.hpp"
+#include "runtime/searcher_actor.hpp"
+
+namespace tune::runtime {
+namespace {
+
+/// A few threads that share one queue: our actors have little to do and leave the cores to the
+/// training code. Nothing is read from files or the command line.
+class ActorConfig final : public caf::actor_system_config {
+ public:
+  ActorConfig() {
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-threads", std::size_t{2});
+  }
+};
+
+/// The actors of one run, and the order in which they come and go.
+class Run {
+ public:
+  Run(caf::actor_system& system, ExperimentSetup& setup, std::shared_ptr<RunnerPool> pool);
+  /// Ends at once what end() has not.
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  /// Waits until the experiment is over. @throws std::logic_error if an actor met a fault of ours.
+  ExperimentEnd wait();
+  /// Ends all actors: first who runs trials, last who records.
+  void end(ExperimentEnd end);
+
+ private:
+  template <class Handle>
+  Handle watch(Handle actor);
+  void await(const caf::actor_addr& actor);
+  void on_down(const caf::down_msg& down);
+
+  caf::actor_system& system_;
+  caf::scoped_actor self_;
+  std::shared_ptr<RunnerPool> pool_;  // with the agent
+  std::vector<caf::actor_addr> alive_;
+  SearcherActor searcher_;
+  CallbackActor callbacks_;
+  AgentActor agent_;
+};
+
+Run::Run(caf::actor_system& system, ExperimentSetup& setup, std::shared_ptr<RunnerPool> pool)
+    : system_(system), self_(system), pool_(std::move(pool)) {
+  callbacks_ = watch(system.spawn<caf::detached>(serve_callbacks, setup.hub, setup.info));
+  searcher_ = watch(system.spawn<caf::detached>(serve_searcher, setup.suggestions));
+  DriverSetup driver_setup;
+  driver_setup.engine = std::move(setup.engine);
+  driver_setup.searcher = searcher_;
+  driver_setup.callbacks = callbacks_;
+  driver_setup.owner = caf::actor_cast<caf::actor>(self_);
+  const DriverActor driver = watch(system.spawn(drive, std::move(driver_setup)));
+  agent_ = watch(
+      system.spawn(run_agent, AgentSetup{driver, pool_, setup.capacity, setup.info.name,
+                                         setup.info.path, setup.checkpoint, setup.stop_grace}));
+}
+
+Run::~Run() {
+  for (const caf::actor_addr& actor : alive_) {
+    caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(actor), caf::exit_reason::kill);
+  }
+}
+
+template <class Handle>
+Handle Run::watch(Handle actor) {
+  self_->monitor(actor);
+  alive_.push_back(actor.address());
+  return actor;
+}
+
+ExperimentEnd Run::wait() {
+  std::optional<ExperimentEnd> end;
+  while (!end) {
+    self_->receive([&](ExperimentOver& over) { end = std::move(over.end); },
+                   [&](const caf::down_msg& down) { on_down(down); });
+  }
+  return std::move(*end);
+}
+
+void Run::end(ExperimentEnd end) {
+  self_->send(agent_, EndNode{});
+  await(agent_.address());
+  caf::anon_send_exit(searcher_, caf::exit_reason::user_shutdown);
+  await(searcher_.address());
+  self_->send(callbacks_, EndRecords{std::move(end), pool_->shut_down()});
+  await(callbacks_.address());
+}
+
+void Run::await(const caf::actor_addr& actor) {
+  while (std::find(alive_.begin(), alive_.end(), actor) != alive_.end()) {
+    self_->receive([&](const caf::down_msg& down) { on_down(down); });
+  }
+}
+
+void Run::on_down(const caf::down_msg& down) {
+  std::erase(alive_, down.source);
+  if (down.reason && down.reason != caf::exit_reason::user_shutdown) {
+    throw std::logic_error("tune met a fault of its own: " + system_.render(down.reason));
+  }
+}
+
+}  // namespace
+
+ResultGrid run_experiment(ExperimentSetup setup) {
+  const auto pool = std::make_shared<RunnerPool>(std::move(setup.trainable));
+  ExperimentEnd end;
+  {
+    ActorConfig config;
+    caf::actor_system system(config);
+    Run run(system, setup, pool);
+    end = run.wait();
+    run.end(end);
+  }
+  ResultGrid results = setup.hub->take_results();
+  if (end.error.empty()) end.error = setup.hub->storage_error().value_or("");
+  if (!end.error.empty()) throw ExperimentError(end.error, std::move(results));
+  return results;
+}
+
+}  // namespace tune::runtime

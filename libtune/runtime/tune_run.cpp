@@ -1,0 +1,29 @@
+#include <tune/tune_run.hpp>
+
+#include <iostream>
+
+#include "runtime/experiment_setup.hpp"
+#include "runtime/run_experiment.hpp"
+
+namespace tune {
+
+ExperimentError::~ExperimentError() = default;
+
+ResultGrid tune_run(const TrainableSpec& trainable, Experiment& experiment) {
+  runtime::ExperimentSetup setup = runtime::set_up(trainable, experiment);
+  if (setup.is_unnamed) {
+    std::clog << "tune: experiment " << setup.info.name << " in " << setup.info.path.string()
+              << std::endl;
+  }
+  return runtime::run_experiment(std::move(setup));
+}
+
+ResultGrid tune_run(const std::string& name, Experiment& experiment) {
+  return tune_run(find_trainable(name), experiment);
+}
+
+ResultGrid tune_run(void (*function)(const Config&), Experiment& experiment) {
+  return tune_run(find_function(function), experiment);
+}
+
+}  // namespace tune

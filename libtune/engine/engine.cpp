@@ -60,10 +60,11 @@ void Engine::Implementation::on(const NodeLeft& event) {
   for (const auto& [id, record] : records_) {
     if (record.run && record.run->grant.node == event.node) lost.push_back(id);
   }
+  // All at once, so that no decision of the scheduler on one reaches for another that is gone too.
+  for (const TrialId id : lost) end_run(records_.at(id));
   for (const TrialId id : lost) {
     TrialRecord* record = find(id);
-    if (!record || !record->run) continue;
-    end_run(*record);
+    if (!record || record->trial->state() != TrialState::running) continue;
     if (record->want == TrialRecord::Want::stop || record->want == TrialRecord::Want::pause) {
       carry_out(*record);  // what was decided stays decided
     } else {
@@ -78,7 +79,7 @@ void Engine::Implementation::on(const SuggestionReady& event) {
   resources_changed_ = true;
   if (ending_) return;
   if (std::holds_alternative<Wait>(event.suggestion)) {
-    searcher_waits_ = true;
+    searcher_waits_ = !searcher_has_news_;  // what it was told since it was asked may help
     next_trial_ = event.trial.value();  // asked for again
   } else if (std::holds_alternative<Exhausted>(event.suggestion)) {
     searcher_exhausted_ = true;
@@ -164,14 +165,14 @@ void Engine::Implementation::settle() {
                      "the searcher waits for results, but no trial is left that could bring one");
         continue;
       }
-      if (!placement_.has_nodes() && may_have_more_trials()) return;
+      if (is_waiting_for_nodes()) return;
       end_reason_ = searcher_exhausted_      ? "search space exhausted"
                     : may_have_more_trials() ? "the scheduler lets no further trial start"
                                              : "all trials ended";
       finish();
       return;
     }
-    if (!placement_.has_nodes()) return;
+    if (!placement_.has_nodes() || last_fill_ == Fill::no_room) return;
     // Nothing runs, nothing will be asked for, and the scheduler lets none of these go on.
     TrialRecord& stranded = records_.begin()->second;
     terminate(stranded, stranded.trial->state() == TrialState::paused
@@ -199,7 +200,12 @@ std::string Engine::Implementation::waiting_reason() const {
   if (records_.empty() && !may_have_more_trials()) return {};
   if (!placement_.has_nodes()) return "no node is there";
   if (counts_.asked > 0) return "the searcher is thinking";
-  return records_.empty() ? std::string() : "no room on any node";
+  return "no room on any node";
+}
+
+// True if only a node that joins can let another trial be asked for.
+bool Engine::Implementation::is_waiting_for_nodes() const {
+  return may_have_more_trials() && (!placement_.has_nodes() || !has_room_for_another());
 }
 
 Engine::Engine(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler)

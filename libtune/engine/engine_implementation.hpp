@@ -45,6 +45,7 @@ class Engine::Implementation {
   void on(const StopRequested& event);
   void begin_ending(const std::string& reason, const std::string& error = {});
   void settle();
+  [[nodiscard]] bool is_waiting_for_nodes() const;
   void finish();
 
   // engine_launch.cpp
@@ -53,8 +54,10 @@ class Engine::Implementation {
   Fill fill_slots();
   LaunchOutcome launch(TrialRecord& record);
   [[nodiscard]] std::optional<ResourceAmounts> request_of(TrialRecord& record);
+  [[nodiscard]] const Config& config_of_next_start(const TrialRecord& record) const;
   void start(TrialRecord& record, Placement::Grant grant);
   [[nodiscard]] bool can_ask() const;
+  [[nodiscard]] bool has_room_for_another() const;
   [[nodiscard]] bool may_have_more_trials() const;
   void ask();
 
@@ -143,6 +146,7 @@ class Engine::Implementation {
   std::uint64_t next_trial_ = 0;
   bool searcher_exhausted_ = false;
   bool searcher_waits_ = false;    // no ask until it has learned something
+  bool searcher_has_news_ = false; // it was told something since it was asked
   bool resources_changed_ = true;  // something happened that may let a blocked start go ahead
   Fill last_fill_ = Fill::idle;
 

@@ -31,13 +31,19 @@ Engine::Implementation::Fill Engine::Implementation::fill_slots() {
   return Fill::idle;
 }
 
+// An exploit brings its own; going back brings back what was in force then.
+const Config& Engine::Implementation::config_of_next_start(const TrialRecord& record) const {
+  if (record.exploit) return record.exploit->config;
+  return record.checkpoints.empty() ? record.first_config : record.checkpoints.back().config;
+}
+
 std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& record) {
   try {
     const Resources& base = record.resources ? *record.resources : options_.resources;
     ResourceAmounts request =
         request_ && !record.resources
             ? *request_
-            : ResourceAmounts(base.of ? base.of(record.trial->config()) : base);
+            : ResourceAmounts(base.of ? base.of(config_of_next_start(record)) : base);
     if (placement_.is_feasible(request)) return request;
     if (!options_.fixed_cluster) return request;
     fail(record, "resources", placement_.explain_infeasible(request), false);
@@ -71,9 +77,9 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
   launch.trial_name = trial.name();
   launch.grant = run.grant.resources;
   launch.seed = Random(options_.seed, "trial", record.id().value()).next();
+  trial.set_config(config_of_next_start(record));
   if (record.exploit) {
     // Weights and configuration are the donor's, the counters stay the trial's own.
-    trial.set_config(record.exploit->config);
     launch.checkpoint = record.exploit->source;
     launch.adopt_checkpoint = true;
     launch.start_iteration = record.last.training_iteration;
@@ -83,12 +89,9 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
     record.exploit.reset();
   } else if (!record.checkpoints.empty()) {
     const StoredCheckpoint& newest = record.checkpoints.back();
-    trial.set_config(newest.config);
     launch.checkpoint = location(record, newest);
     launch.start_iteration = newest.training_iteration;
     launch.start_time_total_s = newest.time_total_s;
-  } else {
-    trial.set_config(record.first_config);
   }
   launch.config = trial.config();
   run.training_iteration = launch.start_iteration;
@@ -106,7 +109,11 @@ bool Engine::Implementation::may_have_more_trials() const {
 }
 
 bool Engine::Implementation::can_ask() const {
-  if (counts_.asked > 0 || searcher_waits_ || !may_have_more_trials()) return false;
+  return counts_.asked == 0 && !searcher_waits_ && may_have_more_trials() &&
+         has_room_for_another();
+}
+
+bool Engine::Implementation::has_room_for_another() const {
   if (!request_) return true;  // what it will need is not known before
   // One that can never fit is asked for as well, to be refused by name.
   return placement_.fits(*request_) ||
@@ -115,6 +122,7 @@ bool Engine::Implementation::can_ask() const {
 
 void Engine::Implementation::ask() {
   ++counts_.asked;
+  searcher_has_news_ = false;
   emit(AskSearcher{TrialId{next_trial_++}});
 }
 

@@ -35,17 +35,22 @@ void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
                               " after " + iteration_text(run.training_iteration));
     return;
   }
-  run.training_iteration = report.result.training_iteration;
+  Result result = report.result;
+  result.set_target(target_of(scheduler_objective_, result));
+  run.training_iteration = result.training_iteration;
   record.has_reported = true;
-  if (report.result.training_iteration <= record.decided_until) {
-    judge_again(record, report.result);
+  if (result.done) run.stop_sent = true;  // it ends by itself: nothing need be said to it
+  if (result.training_iteration <= record.decided_until) {
+    judge_again(record, result);
   } else if (record.want == TrialRecord::Want::stop) {
     // Decided before: what comes until the trial ends is recorded, not told.
-    record.last = report.result;
-    emit(RecordResult{record.id(), run.incarnation, report.result});
+    record.last = result;
+    emit(RecordResult{record.id(), run.incarnation, result});
   } else {
-    judge(record, report.result);
+    judge(record, result);
   }
+  // A recorded end is an end, even if its node is lost before the trial says so.
+  if (result.done) stop(record, "trainable finished");
 }
 
 // A result that was told before the trial went back to a checkpoint: nobody is told twice.
@@ -63,7 +68,6 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
   const bool is_told = missing.text.empty() && has_progressed(record, result);
   Decision decision = Decision::proceed;
   if (is_told) {
-    result.set_target(target_of(scheduler_objective_, result));
     decision = tell_result(record, result).value_or(Decision::proceed);
   }
   const StopEvaluator::Verdict verdict = ask_stop_criteria(*record.trial, result);
@@ -140,6 +144,7 @@ void Engine::Implementation::tell_searcher(const TrialRecord& record, const Resu
   Result told = result;
   told.set_target(target_of(searcher_objective_, result));
   searcher_waits_ = false;
+  searcher_has_news_ = true;
   emit(TellSearcherResult{record.id(), record.trial->config(), std::move(told)});
 }
 

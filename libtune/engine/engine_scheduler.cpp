@@ -177,6 +177,7 @@ void Engine::Implementation::on(const ChangeResources& request) {
   TrialRecord* record = find(request.trial);
   if (!record) return;
   record->resources = request.resources;
+  resources_changed_ = true;  // a start that had no room may have it now
   if (!record->run || record->want != TrialRecord::Want::run) return;
   if (!options_.trainable_checkpoints) return;  // from its next start
   record->want = TrialRecord::Want::restart;

@@ -156,6 +156,7 @@ void Engine::Implementation::terminate(TrialRecord& record, const std::string& r
   set_state(record, TrialState::terminated, reason);
   tell_completed(record);
   searcher_waits_ = false;
+  searcher_has_news_ = true;
   Result last = record.last;
   last.set_target(target_of(searcher_objective_, last));
   emit(TellSearcherCompleted{record.id(), record.trial->config(), std::move(last)});
@@ -167,6 +168,7 @@ void Engine::Implementation::fail(TrialRecord& record, const std::string& reason
   set_state(record, TrialState::error, reason, error);
   tell_failed(record);
   searcher_waits_ = false;
+  searcher_has_news_ = true;
   emit(TellSearcherFailed{record.id(), record.trial->config(), infeasible});
   forget(record, TrialState::error);
   if (!infeasible) return;

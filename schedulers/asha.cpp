@@ -147,9 +147,12 @@ class AshaScheduler final : public TrialScheduler {
       restore_rungs(state.at("brackets"));
     }
     for (const Json& trial : state.at("trials")) {
-      progress_[TrialId{trial.at(0).get<std::uint64_t>()}] = {
-          .bracket = trial.at(1).get<std::size_t>(),
-          .next_milestone = trial.at(2).get<std::size_t>()};
+      const Progress progress{.bracket = trial.at(1).get<std::size_t>(),
+                              .next_milestone = trial.at(2).get<std::size_t>()};
+      if (progress.bracket >= sizes_.size() || progress.next_milestone < progress.bracket) {
+        refuse_asha("the saved state has an impossible trial: " + trial.dump());
+      }
+      progress_[TrialId{trial.at(0).get<std::uint64_t>()}] = progress;
     }
   }
 

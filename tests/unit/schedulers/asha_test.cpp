@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -330,6 +331,18 @@ TEST_CASE("a state of other options is refused", "[asha]") {
                     Contains("has 3 rungs, the options make 4"));
   CHECK_THROWS_WITH(bench.restore_into(asha({.max_t = 27, .reduction_factor = 3, .brackets = 2})),
                     Contains("has 1 brackets, the options make 2"));
+}
+
+TEST_CASE("a damaged state is refused", "[asha]") {
+  const auto restore = [](Json trial, Json value) {
+    asha({.max_t = 3, .reduction_factor = 3})
+        ->restore({{"mode", "max"},
+                   {"brackets", Json::array({Json::array({Json::array({std::move(value)})})})},
+                   {"trials", Json::array({std::move(trial)})}});
+  };
+  CHECK_NOTHROW(restore({0, 0, 1}, 0.5));
+  CHECK_THROWS_WITH(restore({0, 1, 1}, 0.5), Contains("impossible trial: [0,1,1]"));
+  CHECK_THROWS_WITH(restore({0, 0, 1}, "low"), Contains(R"(a value is "low", want a number)"));
 }
 
 TEST_CASE("asha is made by name from its own options", "[asha]") {

@@ -19,32 +19,12 @@
 #include "runtime/runner_pool.hpp"
 #include "runtime/trial_link.hpp"
 #include "runtime/trial_run.hpp"
+#include "support/gate.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::runtime {
 
-/// A gate between a test and training code: wait() blocks until open() has been called as often.
-class Gate {
- public:
-  void open(int times = 1) {
-    const std::lock_guard lock(mutex_);
-    open_ += times;
-    changed_.notify_all();
-  }
-  /// @throws std::runtime_error after a deadline that only a fault reaches.
-  void wait() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::seconds(20), [&] { return open_ > 0; })) {
-      throw std::runtime_error("the gate was never opened");
-    }
-    --open_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int open_ = 0;
-};
+using test::Gate;
 
 /// Stands where the actors stand: starts trials on a pool and hears what they tell.
 class TrialHarness {

@@ -1,0 +1,280 @@
+#include "runtime/driver_actor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <caf/all.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <catch2/catch.hpp>
+
+#include <tune/schedulers/fifo.hpp>
+
+namespace tune::runtime {
+namespace {
+
+/// What the driver told those around it.
+struct Heard {
+  std::vector<NodeCommand> node;
+  std::vector<Acknowledgement> credit;
+  std::vector<Record> records;
+  std::vector<SearcherCommand> searcher;
+  std::optional<ExperimentEnd> over;
+
+  template <class Command, class Variant>
+  static std::size_t count(const std::vector<Variant>& commands) {
+    std::size_t count = 0;
+    for (const Variant& command : commands) count += std::holds_alternative<Command>(command);
+    return count;
+  }
+};
+
+AgentActor::behavior_type fake_agent(AgentActor::pointer, Heard* heard) {
+  return {[](const NodeWelcome&) {},
+          [=](const NodeTurn& turn) {
+            heard->node.insert(heard->node.end(), turn.commands.begin(), turn.commands.end());
+            heard->credit.insert(heard->credit.end(), turn.acknowledgements.begin(),
+                                 turn.acknowledgements.end());
+          },
+          [](const TrialNews&) {}, [](const FlushNews&) {}, [](const EndNode&) {}};
+}
+
+/// Suggests the trial's number; what it is told waits until the test says otherwise.
+SearcherActor::behavior_type fake_searcher(SearcherActor::pointer, Heard* heard) {
+  return {[=](const SearcherTurn& turn) {
+    SearcherTurnDone done;
+    for (const SearcherCommand& command : turn.commands) {
+      heard->searcher.push_back(command);
+      if (const auto* ask = std::get_if<engine::AskSearcher>(&command)) {
+        done.suggestions.push_back({ask->trial, Config(Json{{"x", ask->trial.value()}})});
+      }
+    }
+    return done;
+  }};
+}
+
+/// Keeps the records; they wait until the test says otherwise.
+CallbackActor::behavior_type fake_callbacks(CallbackActor::pointer, Heard* heard) {
+  return {[=](const RecordTurn& turn) {
+            heard->records.insert(heard->records.end(), turn.records.begin(), turn.records.end());
+            return RecordTurnDone{};
+          },
+          [](const WritingPause&) {}, [](const EndRecords&) {}};
+}
+
+caf::behavior fake_owner(caf::event_based_actor*, Heard* heard) {
+  return {[=](const ExperimentOver& over) { heard->over = over.end; }};
+}
+
+struct TestConfig : caf::actor_system_config {
+  TestConfig() { set("scheduler.policy", caf::atom("testing")); }
+};
+
+/// A driver with a real engine and a virtual clock, and nobody real around it.
+class DriverFixture {
+ public:
+  ~DriverFixture() {
+    for (const auto& actor : actors_) caf::anon_send_exit(actor, caf::exit_reason::kill);
+    scheduler().run();
+    system_.await_actors_before_shutdown(false);
+  }
+
+ protected:
+  void start(engine::EngineOptions options, std::uint64_t max_waiting = 10'000) {
+    DriverSetup setup;
+    setup.engine = std::make_unique<engine::Engine>(std::move(options), fifo());
+    setup.searcher = keep(system_.spawn(fake_searcher, &heard));
+    setup.callbacks = keep(system_.spawn(fake_callbacks, &heard));
+    setup.owner = keep(system_.spawn(fake_owner, &heard));
+    setup.max_waiting = max_waiting;
+    driver = keep(system_.spawn(drive, std::move(setup)));
+    ResourceAmounts capacity;
+    capacity.set("cpu", 1000);
+    const AgentActor agent = keep(system_.spawn(fake_agent, &heard));
+    tell(NodeHello{"host", "127.0.0.1", 42, capacity, agent});
+  }
+  template <class Message>
+  void tell(Message message) {
+    caf::anon_send(driver, std::move(message));
+    scheduler().run();
+  }
+  void tell_trial(std::uint64_t trial, std::vector<engine::TrialReport> reports,
+                  std::uint64_t first = 0) {
+    NodeNews news{NodeId{0}, {}};
+    for (engine::TrialReport& report : reports) {
+      news.messages.push_back({TrialId{trial}, 1, first++, std::move(report)});
+    }
+    tell(std::move(news));
+  }
+  caf::scheduler::test_coordinator& scheduler() {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
+  }
+
+  Heard heard;
+  DriverActor driver;
+
+ private:
+  template <class Handle>
+  Handle keep(Handle actor) {
+    actors_.push_back(caf::actor_cast<caf::strong_actor_ptr>(actor));
+    return actor;
+  }
+
+  TestConfig config_;
+  caf::actor_system system_{config_};
+  std::vector<caf::strong_actor_ptr> actors_;
+};
+
+engine::Reported result(std::int64_t iteration) { return {Result(0, iteration)}; }
+
+engine::EngineOptions trials(std::uint64_t count) {
+  engine::EngineOptions options;
+  options.max_trials = count;
+  return options;
+}
+
+TEST_CASE_METHOD(DriverFixture, "the driver runs a trial from suggestion to end", "[driver]") {
+  start(trials(1));
+  REQUIRE(Heard::count<engine::Launch>(heard.node) == 1);
+  const auto& launch = std::get<engine::Launch>(heard.node.at(0));
+  CHECK(launch.config == Config(Json{{"x", 0U}}));
+  tell_trial(
+      0, {engine::Started{}, result(1), result(2), engine::Ended{engine::EndKind::finished, {}}});
+  CHECK(Heard::count<engine::RecordResult>(heard.records) == 2);
+  CHECK(Heard::count<engine::TellSearcherCompleted>(heard.searcher) == 1);
+  REQUIRE(heard.over);
+  CHECK(heard.over->terminated_trials == 1);
+  CHECK(heard.over->reason == "all trials ended");
+
+  const auto started = std::find_if(heard.records.begin(), heard.records.end(), [](const auto& r) {
+    return std::holds_alternative<TrialInfo>(r);
+  });
+  REQUIRE(started != heard.records.end());
+  const auto& info = std::get<TrialInfo>(*started);
+  CHECK(info.id == TrialId{0});
+  CHECK(info.node == "host");
+  CHECK(info.node_ip == "127.0.0.1");
+  CHECK(info.pid == 42);
+}
+
+TEST_CASE_METHOD(DriverFixture, "a time budget is over when the clock says so", "[driver]") {
+  engine::EngineOptions options = trials(1);
+  options.time_budget = std::chrono::minutes(10);
+  start(std::move(options));
+  tell_trial(0, {engine::Started{}, result(1)});
+  scheduler().advance_time(std::chrono::seconds(599));
+  scheduler().run();
+  CHECK(Heard::count<engine::Stop>(heard.node) == 0);
+  scheduler().advance_time(std::chrono::seconds(2));
+  scheduler().run();
+  CHECK(Heard::count<engine::Stop>(heard.node) == 1);
+  CHECK_FALSE(heard.over);
+  tell_trial(0, {engine::Ended{engine::EndKind::stopped, {}}}, 2);
+  REQUIRE(heard.over);
+  CHECK_THAT(heard.over->reason, Catch::Contains("time budget"));
+}
+
+TEST_CASE_METHOD(DriverFixture, "a time budget beyond all clocks never ends", "[driver]") {
+  engine::EngineOptions options = trials(1);
+  options.time_budget = Time(1e300);
+  start(std::move(options));
+  tell_trial(0, {engine::Started{}, engine::Ended{engine::EndKind::finished, {}}});
+  REQUIRE(heard.over);
+  CHECK(heard.over->reason == "all trials ended");
+}
+
+TEST_CASE_METHOD(DriverFixture, "credit goes back once the records are written", "[driver]") {
+  start(trials(1));
+  tell_trial(0, {engine::Started{}, result(1), result(2)});
+  CHECK(heard.credit.empty());
+  RecordTurnDone done;
+  done.records = heard.records.size();
+  done.acknowledgements = {{NodeId{0}, TrialId{0}, 1, 3}};
+  tell(std::move(done));
+  REQUIRE(heard.credit.size() == 1);
+  CHECK(heard.credit[0].count == 3);
+}
+
+TEST_CASE_METHOD(DriverFixture, "what trials tell waits while the callbacks are behind",
+                 "[driver]") {
+  start(trials(2), 4);
+  tell_trial(0, {engine::Started{}, result(1), result(2), result(3)});
+  const std::size_t written = heard.records.size();
+  REQUIRE(written > 4);
+  tell_trial(0, {result(4), engine::Ended{engine::EndKind::finished, {}}}, 4);
+  CHECK(heard.records.size() == written);
+  CHECK(Heard::count<engine::Launch>(heard.node) == 1);
+  RecordTurnDone done;
+  done.records = written;
+  tell(std::move(done));
+  CHECK(heard.records.size() > written);
+  CHECK(Heard::count<engine::Launch>(heard.node) == 2);
+}
+
+TEST_CASE_METHOD(DriverFixture, "what trials tell waits while the searcher is behind", "[driver]") {
+  engine::EngineOptions options = trials(2);
+  options.searcher_wants_results = true;
+  start(std::move(options), 2);
+  tell_trial(0, {engine::Started{}, result(1), result(2), result(3)});
+  const std::size_t told = heard.searcher.size();
+  REQUIRE(told > 3);
+  tell_trial(0, {result(4)}, 4);
+  RecordTurnDone written;
+  written.records = heard.records.size();
+  tell(std::move(written));
+  CHECK(heard.searcher.size() == told);
+  SearcherTurnDone done;
+  done.commands = told;
+  tell(std::move(done));
+  CHECK(heard.searcher.size() == told + 1);
+}
+
+TEST_CASE_METHOD(DriverFixture, "storage that fails ends the experiment", "[driver]") {
+  start(trials(3));
+  tell_trial(0, {engine::Started{}});
+  RecordTurnDone done;
+  done.storage_error = "cannot write /x: no space";
+  tell(done);
+  CHECK(Heard::count<engine::Stop>(heard.node) == 1);
+  tell(done);  // it is said in every answer, and counts once
+  tell_trial(0, {engine::Ended{engine::EndKind::stopped, {}}}, 1);
+  REQUIRE(heard.over);
+  CHECK(heard.over->error == "cannot write /x: no space");
+  CHECK(heard.over->reason == "the storage failed");
+}
+
+TEST_CASE_METHOD(DriverFixture, "a fault that the searcher meets ends the experiment", "[driver]") {
+  start(trials(3));
+  SearcherTurnDone done;
+  done.fault = "searcher failed at a result of trial 0: no idea";
+  tell(std::move(done));
+  tell_trial(0, {engine::Started{}, engine::Ended{engine::EndKind::stopped, {}}});
+  REQUIRE(heard.over);
+  CHECK(heard.over->error == "searcher failed at a result of trial 0: no idea");
+}
+
+TEST_CASE_METHOD(DriverFixture, "a request to stop stops what runs", "[driver]") {
+  start(trials(3));
+  tell_trial(0, {engine::Started{}, result(1)});
+  tell(engine::StopRequested{"somebody asked"});
+  CHECK(Heard::count<engine::Stop>(heard.node) == 1);
+  tell_trial(0, {engine::Ended{engine::EndKind::stopped, {}}}, 2);
+  REQUIRE(heard.over);
+  CHECK(heard.over->reason == "somebody asked");
+}
+
+TEST_CASE_METHOD(DriverFixture, "a warning of a node is recorded", "[driver]") {
+  start(trials(1));
+  tell(NodeWarning{"cannot remove /x"});
+  REQUIRE(Heard::count<engine::RecordWarning>(heard.records) == 1);
+  CHECK(std::get<engine::RecordWarning>(heard.records.back()).text == "cannot remove /x");
+}
+
+}  // namespace
+}  // namespace tune::runtime

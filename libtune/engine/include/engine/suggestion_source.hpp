@@ -33,7 +33,8 @@ class SuggestionSource {
  public:
   /// @throws std::invalid_argument naming what cannot work: a domain that the searcher does not
   /// support, a point outside the space.
-  SuggestionSource(SearchSpace space, SuggestionOptions options, std::unique_ptr<Searcher> searcher);
+  SuggestionSource(SearchSpace space, SuggestionOptions options,
+                   std::unique_ptr<Searcher> searcher);
   ~SuggestionSource();
 
   /// Trials in all; empty if there is no end (num_samples -1).

@@ -79,7 +79,7 @@ void RunnerPool::start(TrialRun run, std::shared_ptr<TrialLink> link) {
     shared_->runners.push_back(runner);
   }
   runner->current = link.get();
-  runner->job.emplace(std::move(run), std::move(link));
+  runner->job = Runner::Job{std::move(run), std::move(link)};
   runner->changed.notify_one();
 }
 

@@ -1,7 +1,7 @@
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -11,83 +11,13 @@
 #include <tune/error.hpp>
 #include <tune/trainable.hpp>
 
-#include "runtime/trial_run.hpp"
+#include "scripted_trainable.hpp"
 #include "trial_harness.hpp"
 
 namespace tune::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// What a ScriptedTrainable does is decided by the test.
-struct Script {
-  std::function<void(Trainable&)> setup = [](Trainable&) {};
-  std::function<Metrics(Trainable&, int step)> step = [](Trainable&, int step) {
-    return Metrics{{"x", step}};
-  };
-  std::function<void(const fs::path&)> save = [](const fs::path&) {};
-  std::function<void()> load = [] {};
-  std::function<bool(Trainable&)> reset = [](Trainable&) { return true; };
-  std::function<void()> cleanup = [] {};
-
-  std::mutex mutex;
-  std::vector<std::string> calls;
-  void note(const std::string& call) {
-    const std::lock_guard lock(mutex);
-    calls.push_back(call);
-  }
-};
-
-class ScriptedTrainable final : public Trainable {
- public:
-  explicit ScriptedTrainable(Script& script) : script_(script) { script_.note("made"); }
-  ~ScriptedTrainable() override { script_.note("destroyed"); }
-  void setup(const Config&) override {
-    script_.note("setup");
-    script_.setup(*this);
-  }
-  Metrics step() override {
-    ++steps_;
-    script_.note("step " + std::to_string(steps_));
-    return script_.step(*this, steps_);
-  }
-  void save_checkpoint(const fs::path& directory) override {
-    script_.note("save " + std::to_string(steps_));
-    std::ofstream(directory / "steps") << steps_;
-    script_.save(directory);
-  }
-  void load_checkpoint(const fs::path& directory) override {
-    script_.load();
-    std::ifstream(directory / "steps") >> steps_;
-    script_.note("load " + std::to_string(steps_));
-  }
-  bool reset_config(const Config&) override {
-    script_.note("reset");
-    steps_ = 0;
-    return script_.reset(*this);
-  }
-  void cleanup() override {
-    script_.note("cleanup");
-    script_.cleanup();
-  }
-
- private:
-  Script& script_;
-  int steps_ = 0;
-};
-
-TrainableSpec scripted(Script& script) {
-  TrainableSpec spec;
-  spec.name = "Scripted";
-  spec.checkpoints = true;
-  spec.make = [&script] { return std::make_unique<ScriptedTrainable>(script); };
-  return spec;
-}
-
-/// A step that ends its trial with its n-th result.
-auto done_at(int last) {
-  return [last](Trainable&, int step) { return Metrics{{"x", step}, {"done", step == last}}; };
-}
 
 TEST_CASE("a class trainable steps until it says done", "[class_trial]") {
   Script script;
@@ -447,162 +377,6 @@ TEST_CASE("a checkpoint that cannot be stored fails the start with path and reas
   const engine::Ended ended = harness.ended();
   CHECK(ended.kind == engine::EndKind::failed);
   CHECK_THAT(ended.message, Catch::Contains("00000_trial") && Catch::StartsWith("cannot make "));
-}
-
-TEST_CASE("RS-05: a reusable object serves trial after trial if it takes the configuration",
-          "[RS-05]") {
-  Script script;
-  script.step = done_at(2);
-  TrainableSpec spec = scripted(script);
-  SECTION("reset_config is not overridden: a new object") {
-    TrialHarness harness(spec);
-    for (int i = 0; i < 2; ++i) {
-      harness.start();
-      CHECK(TrialHarness::describe(harness.wait_for_end()) ==
-            "started, result 1, result 2 done, finished");
-    }
-    const std::vector<std::string> one{"made", "setup", "step 1", "step 2", "cleanup", "destroyed"};
-    std::vector<std::string> both = one;
-    both.insert(both.end(), one.begin(), one.end());
-    CHECK(script.calls == both);
-    CHECK(harness.pool.size() == 1);
-  }
-  SECTION("true: the same object, its counters back at the start") {
-    spec.reusable = true;
-    TrialHarness harness(spec);
-    harness.start();
-    harness.wait_for_end();
-    harness.run.launch.trial = TrialId{1};
-    harness.run.launch.trial_name = "00001_trial";
-    fs::path seen;
-    script.reset = [&](Trainable& self) {
-      seen = self.context().trial_dir;
-      return true;
-    };
-    harness.start();
-    const auto messages = harness.wait_for_end();
-    CHECK(TrialHarness::describe(messages) == "started, result 1, result 2 done, finished");
-    CHECK(seen.filename() == "00001_trial");
-    CHECK(harness.pool.shut_down().empty());
-    CHECK(script.calls == std::vector<std::string>{"made", "setup", "step 1", "step 2", "reset",
-                                                   "step 1", "step 2", "cleanup", "destroyed"});
-  }
-  SECTION("false: cleaned up, then a new object") {
-    spec.reusable = true;
-    script.reset = [](Trainable&) { return false; };
-    TrialHarness harness(spec);
-    harness.start();
-    harness.wait_for_end();
-    harness.start();
-    harness.wait_for_end();
-    harness.pool.shut_down();
-    CHECK(script.calls == std::vector<std::string>{"made", "setup", "step 1", "step 2", "reset",
-                                                   "cleanup", "destroyed", "made", "setup",
-                                                   "step 1", "step 2", "cleanup", "destroyed"});
-  }
-  SECTION("a fault in reset_config fails the start, and nothing is kept") {
-    spec.reusable = true;
-    script.reset = [](Trainable&) -> bool { throw std::runtime_error("stuck"); };
-    TrialHarness harness(spec);
-    harness.start();
-    harness.wait_for_end();
-    harness.start();
-    CHECK(harness.ended().message == "reset_config: stuck");
-    CHECK(script.calls.back() == "destroyed");
-  }
-  SECTION("never after a fault") {
-    spec.reusable = true;
-    script.step = [](Trainable&, int) -> Metrics { throw std::runtime_error("boom"); };
-    TrialHarness harness(spec);
-    harness.start();
-    harness.wait_for_end();
-    harness.start();
-    harness.wait_for_end();
-    CHECK(script.calls == std::vector<std::string>{"made", "setup", "step 1", "destroyed", "made",
-                                                   "setup", "step 1", "destroyed"});
-  }
-  SECTION("a checkpoint is loaded after the reset") {
-    spec.reusable = true;
-    TrialHarness harness(spec);
-    harness.run.checkpoint.at_end = true;
-    harness.start();
-    harness.wait_for_end();
-    script.step = done_at(3);
-    harness.run.launch.checkpoint = {"00000_trial", "checkpoint_000002"};
-    harness.run.launch.start_iteration = 2;
-    harness.start();
-    harness.wait_for_end();
-    harness.pool.shut_down();
-    CHECK(script.calls == std::vector<std::string>{"made", "setup", "step 1", "step 2", "save 2",
-                                                   "reset", "load 2", "step 3", "save 3", "cleanup",
-                                                   "destroyed"});
-  }
-}
-
-TEST_CASE("a fault in the cleanup of a kept object is told when the threads end", "[class_trial]") {
-  Script script;
-  script.step = done_at(1);
-  script.cleanup = [] { throw std::runtime_error("still busy"); };
-  TrainableSpec spec = scripted(script);
-  spec.reusable = true;
-  TrialHarness harness(spec);
-  harness.start();
-  CHECK(TrialHarness::describe(harness.wait_for_end()) == "started, result 1 done, finished");
-  CHECK(harness.pool.shut_down() ==
-        std::vector<std::string>{"cleanup of trial 00000_trial: still busy"});
-}
-
-TEST_CASE("an abandoned step ends by itself later and changes nothing", "[class_trial]") {
-  // The abandoned thread may still be in them when the test ends.
-  static Gate entered;
-  static Gate leave;
-  static Gate gone;
-  static Script script;
-  script.step = [](Trainable&, int step) {
-    entered.open();
-    leave.wait();
-    return Metrics{{"x", step}};
-  };
-  script.cleanup = [] { gone.open(); };
-  TrialHarness harness(scripted(script));
-  harness.run.checkpoint.every = 1;
-  harness.start();
-  entered.wait();
-  harness.link->abandon("too slow");
-  harness.pool.abandon(*harness.link);
-  CHECK(harness.pool.size() == 0);
-  CHECK(harness.ended().kind == engine::EndKind::abandoned);
-  CHECK(harness.pool.shut_down().empty());  // does not wait for it
-  leave.open();
-  gone.wait();
-  CHECK(harness.link->take().empty());
-  CHECK(fs::is_empty(harness.folder.path() / "00000_trial"));
-}
-
-TEST_CASE("a pool has as many threads as trials ran at once", "[runner_pool]") {
-  Gate entered;
-  Gate leave;
-  Script script;
-  script.step = [&](Trainable&, int) {
-    entered.open();
-    leave.wait();
-    return Metrics{{"done", true}};
-  };
-  TrialHarness harness(scripted(script));
-  std::vector<std::shared_ptr<TrialLink>> links;
-  for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 2; ++i) {
-      auto& link = links.emplace_back(std::make_shared<TrialLink>(TrialLink::Options{}));
-      harness.pool.start(harness.run, link);
-    }
-    entered.wait();
-    entered.wait();
-    leave.open(2);
-    for (const auto& link : links) {
-      while (!link->has_ended()) std::this_thread::yield();
-    }
-  }
-  CHECK(harness.pool.size() == 2);
 }
 
 }  // namespace

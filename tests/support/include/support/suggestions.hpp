@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -22,6 +24,20 @@ inline std::vector<Config> suggest_all(engine::SuggestionSource& source, std::ui
     configs.push_back(std::get<Config>(std::move(suggestion)));
   }
   return configs;
+}
+
+/// Each as JSON text.
+inline std::vector<std::string> dumped(const std::vector<Config>& configs) {
+  std::vector<std::string> lines;
+  for (const Config& config : configs) lines.push_back(config.dump());
+  return lines;
+}
+
+/// The same, sorted and each once.
+inline std::vector<std::string> distinct(const std::vector<Config>& configs) {
+  const std::vector<std::string> lines = dumped(configs);
+  const std::set<std::string> sorted(lines.begin(), lines.end());
+  return {sorted.begin(), sorted.end()};
 }
 
 }  // namespace tune::test

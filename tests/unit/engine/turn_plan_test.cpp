@@ -1,0 +1,126 @@
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include <tune/searchers/grid.hpp>
+#include <tune/searchers/random.hpp>
+
+#include "engine/suggestion_source.hpp"
+#include "support/scripted_searcher.hpp"
+#include "support/suggestions.hpp"
+
+namespace tune::engine {
+namespace {
+
+using test::distinct;
+using test::dumped;
+using test::stubborn;
+using test::suggest_all;
+using Lines = std::vector<std::string>;
+
+const SearchSpace& conditional_grid() {
+  static const SearchSpace space = {
+      {"a", branch({{1, {{"b", grid_search({8, 9})}}}, {2, {{"b", grid_search({6, 7})}}}})}};
+  return space;
+}
+
+TEST_CASE("SS-13: a conditional grid gives exactly the valid cells", "[SS-13]") {
+  SuggestionSource source(conditional_grid(), {}, random_search());
+  CHECK(source.total() == 4);
+  CHECK(dumped(suggest_all(source)) ==
+        Lines{R"({"a":1,"b":8})", R"({"a":1,"b":9})", R"({"a":2,"b":6})", R"({"a":2,"b":7})"});
+
+  // What only one of the branches has is absent from the other.
+  SuggestionSource uneven({{"a", branch({{1, {{"b", grid_search({8, 9})}}}, {2, {{"c", 5}}}})}}, {},
+                          random_search());
+  CHECK(dumped(suggest_all(uneven)) ==
+        Lines{R"({"a":1,"b":8})", R"({"a":1,"b":9})", R"({"a":2,"c":5})"});
+}
+
+TEST_CASE("SE-07: points to evaluate come first, once, and count", "[SE-07]") {
+  for (const bool is_grid : {false, true}) {
+    SuggestionSource source(
+        {{"a", randint(0, is_grid ? 5 : 100)}},
+        {.num_samples = is_grid ? 1 : 5, .points_to_evaluate = {{{"a", 1}}, {{"a", 2}}}},
+        is_grid ? grid() : random_search());
+    CHECK(source.total() == 5);
+    const std::vector<Config> configs = suggest_all(source);
+    REQUIRE(configs.size() == 5);
+    CHECK(configs[0]["a"].get<int>() == 1);
+    CHECK(configs[1]["a"].get<int>() == 2);
+    CHECK(distinct(configs).size() == 5);
+  }
+}
+
+TEST_CASE("a point may be partial: the searcher and the grid fill the rest",
+          "[suggestion_source]") {
+  Lines log;
+  SuggestionSource source(
+      {{"g", grid_search({1, 2})}, {"x", uniform(0, 1)}, {"n", randint(0, 9)}},
+      {.num_samples = 2, .points_to_evaluate = {{{"n", 4}}, {{"x", 0.5}, {"g", 2}, {"n", 7}}}},
+      stubborn({{"x", 0.25}, {"n", 3}}, &log));
+  CHECK(dumped(suggest_all(source)) ==
+        Lines{R"({"g":1,"n":4,"x":0.25})", R"({"g":2,"n":7,"x":0.5})", R"({"g":1,"n":3,"x":0.25})",
+              R"({"g":2,"n":3,"x":0.25})"});
+  // The searcher is not asked for a point that leaves nothing open.
+  CHECK(log ==
+        Lines{"setup -", R"(ask 0.0 {"g":1,"n":4})", R"(ask 2.0 {"g":1})", R"(ask 3.0 {"g":2})"});
+}
+
+TEST_CASE("a point takes the turn of its cell", "[suggestion_source]") {
+  SuggestionSource source(
+      {{"g", grid_search({1, 2, 3})}, {"h", grid_search({0, 1})}},
+      {.points_to_evaluate = {{{"g", 2}, {"h", 1}}, {{"h", 1}}, {{"g", 2}}, {{"h", 1}}}},
+      random_search());
+  CHECK(dumped(suggest_all(source)) == Lines{R"({"g":2,"h":1})", R"({"g":1,"h":1})",
+                                             R"({"g":2,"h":0})", R"({"g":3,"h":1})",
+                                             R"({"g":1,"h":0})", R"({"g":3,"h":0})"});
+}
+
+TEST_CASE("points take the types of their domains", "[suggestion_source]") {
+  SuggestionSource source({{"x", uniform(0, 2)}, {"q", quniform(0, 1, 0.1)}},
+                          {.points_to_evaluate = {{{"x", 1}, {"q", 0.1 + 0.2}}}}, random_search());
+  CHECK(dumped(suggest_all(source)) == Lines{R"({"q":0.3,"x":1.0})"});
+}
+
+TEST_CASE("a whole configuration of an earlier run is a point", "[suggestion_source]") {
+  SuggestionSource source(
+      {{"a", randint(0, 9)}, {"c", "k"}, {"f", sample_from([](const Config&) { return Json(1); })}},
+      {.points_to_evaluate = {{{"a", 4}, {"c", "k"}, {"f", 77}}}}, random_search());
+  CHECK(dumped(suggest_all(source)) == Lines{R"({"a":4,"c":"k","f":77})"});
+}
+
+TEST_CASE("points outside the space are refused with their index", "[suggestion_source]") {
+  const auto make = [](std::vector<Json> points) {
+    SuggestionSource source({{"a", randint(0, 5)}, {"g", grid_search({1, 2})}},
+                            {.points_to_evaluate = std::move(points)}, random_search());
+  };
+  CHECK_THROWS_AS(make({{{"a", 1}}, {{"a", 5}}}), std::invalid_argument);
+  CHECK_THROWS_WITH(
+      make({{{"a", 1}}, {{"a", 5}}}),
+      R"(points_to_evaluate[1]: parameter "a" is 5 (an integer), must be in randint(0, 5))");
+  CHECK_THROWS_WITH(
+      make({{{"b", 1}}}),
+      R"(points_to_evaluate[0]: parameter "b" is not in the search space; it has: "a", "g")");
+  CHECK_THROWS_WITH(make({{{"g", 1}}, {{"g", 1}}}),
+                    R"(points_to_evaluate[1]: {"g":1} has no turn left, since num_samples is 1; )"
+                    "it must be at least the number of points that share a grid cell");
+}
+
+TEST_CASE("a large grid costs nothing until it is asked for", "[suggestion_source]") {
+  SearchSpace space;
+  std::vector<Json> options;
+  for (int i = 0; i < 1000; ++i) options.emplace_back(i);
+  for (const char* name : {"a", "b", "c", "d"}) space.add(name, grid_search(options));
+  SuggestionSource source(space, {.points_to_evaluate = {{{"d", 1}}}}, random_search());
+  CHECK(source.total() == 1'000'000'000'000);
+  CHECK(dumped(suggest_all(source, 3)) == Lines{R"({"a":0,"b":0,"c":0,"d":1})",
+                                                R"({"a":0,"b":0,"c":0,"d":0})",
+                                                R"({"a":0,"b":0,"c":0,"d":2})"});
+}
+
+}  // namespace
+}  // namespace tune::engine

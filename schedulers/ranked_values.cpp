@@ -4,7 +4,23 @@
 
 namespace tune::schedulers {
 
-void RankedValues::insert(double value) { root_ = insert_below(root_, value); }
+void RankedValues::insert(double value) {
+  TUNE_ASSERT(nodes_.size() < none);
+  const auto added = static_cast<Index>(nodes_.size());
+  const auto priority = static_cast<std::uint32_t>(priorities_.next() >> 32U);
+  nodes_.push_back({.value = value, .priority = priority});
+
+  // Down to where its priority belongs; what is below there is parted into its two subtrees.
+  Index* place = &root_;
+  while (*place != none && nodes_[*place].priority >= priority) {
+    Node& node = nodes_[*place];
+    ++node.size;
+    place = is_better(mode_, value, node.value) ? &node.better : &node.worse;
+  }
+  split(*place, value, nodes_[added].better, nodes_[added].worse);
+  update_size(added);
+  *place = added;
+}
 
 std::size_t RankedValues::count_better(double value) const {
   std::size_t count = 0;
@@ -12,7 +28,7 @@ std::size_t RankedValues::count_better(double value) const {
   while (index != none) {
     const Node& node = nodes_[index];
     if (is_better(mode_, node.value, value)) {
-      count += size_of(node.better) + node.copies;
+      count += size_of(node.better) + 1;
       index = node.worse;
     } else {
       index = node.better;
@@ -27,12 +43,11 @@ double RankedValues::at(std::size_t index) const {
   for (;;) {
     const Node& node = nodes_[place];
     const std::size_t before = size_of(node.better);
+    if (index == before) return node.value;
     if (index < before) {
       place = node.better;
-    } else if (index < before + node.copies) {
-      return node.value;
     } else {
-      index -= before + node.copies;
+      index -= before + 1;
       place = node.worse;
     }
   }
@@ -45,55 +60,32 @@ std::vector<double> RankedValues::values() const {
   return values;
 }
 
-RankedValues::Index RankedValues::insert_below(Index node, double value) {
+// Parts the subtree of `node` into what stands before a new `value` and what stands behind it. O(1)
+// expected for an insertion.
+void RankedValues::split(Index node, double value, Index& before, Index& behind) {
   if (node == none) {
-    TUNE_ASSERT(nodes_.size() < none);
-    nodes_.push_back({.value = value, .priority = priorities_.next()});
-    return static_cast<Index>(nodes_.size() - 1);
-  }
-  if (is_better(mode_, value, nodes_[node].value)) {
-    const Index child = insert_below(nodes_[node].better, value);
-    nodes_[node].better = child;
-    if (nodes_[child].priority > nodes_[node].priority) return lift_better(node);
-  } else if (is_better(mode_, nodes_[node].value, value)) {
-    const Index child = insert_below(nodes_[node].worse, value);
-    nodes_[node].worse = child;
-    if (nodes_[child].priority > nodes_[node].priority) return lift_worse(node);
+    before = none;
+    behind = none;
+  } else if (is_better(mode_, value, nodes_[node].value)) {
+    behind = node;
+    split(nodes_[node].better, value, before, nodes_[node].better);
+    update_size(node);
   } else {
-    ++nodes_[node].copies;
+    before = node;
+    split(nodes_[node].worse, value, nodes_[node].worse, behind);
+    update_size(node);
   }
-  update_size(node);
-  return node;
-}
-
-// Rotations: the child takes the place of `node`, which becomes its child.
-RankedValues::Index RankedValues::lift_better(Index node) {
-  const Index child = nodes_[node].better;
-  nodes_[node].better = nodes_[child].worse;
-  nodes_[child].worse = node;
-  update_size(node);
-  update_size(child);
-  return child;
-}
-
-RankedValues::Index RankedValues::lift_worse(Index node) {
-  const Index child = nodes_[node].worse;
-  nodes_[node].worse = nodes_[child].better;
-  nodes_[child].better = node;
-  update_size(node);
-  update_size(child);
-  return child;
 }
 
 void RankedValues::update_size(Index node) {
   Node& parent = nodes_[node];
-  parent.size = size_of(parent.better) + parent.copies + size_of(parent.worse);
+  parent.size = size_of(parent.better) + 1 + size_of(parent.worse);
 }
 
 void RankedValues::append_values(Index node, std::vector<double>& values) const {
   if (node == none) return;
   append_values(nodes_[node].better, values);
-  values.insert(values.end(), nodes_[node].copies, nodes_[node].value);
+  values.push_back(nodes_[node].value);
   append_values(nodes_[node].worse, values);
 }
 

@@ -18,7 +18,7 @@ class RankedValues {
   explicit RankedValues(Mode mode) : mode_(mode) {}
 
   void insert(double value);
-  [[nodiscard]] std::size_t size() const { return size_of(root_); }
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   /// How many values are strictly better than `value`.
   [[nodiscard]] std::size_t count_better(double value) const;
   /// The value with exactly `index` others before it, the best first. @pre `index < size()`
@@ -31,19 +31,16 @@ class RankedValues {
   static constexpr Index none = ~Index{0};
   struct Node {
     double value = 0;
-    std::uint64_t priority = 0;
-    std::size_t copies = 1;  // of this value
-    std::size_t size = 1;    // values in the subtree
-    Index better = none;
+    std::uint32_t priority = 0;  // none below it has a higher one
+    std::uint32_t size = 1;      // values in the subtree
+    Index better = none;         // the subtree of better ones, or equal ones that came before
     Index worse = none;
   };
 
-  [[nodiscard]] std::size_t size_of(Index node) const {
+  [[nodiscard]] std::uint32_t size_of(Index node) const {
     return node == none ? 0 : nodes_[node].size;
   }
-  Index insert_below(Index node, double value);
-  Index lift_better(Index node);
-  Index lift_worse(Index node);
+  void split(Index node, double value, Index& before, Index& behind);
   void update_size(Index node);
   void append_values(Index node, std::vector<double>& values) const;
 

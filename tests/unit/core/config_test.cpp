@@ -151,7 +151,7 @@ TEST_CASE("equality is typed", "[config]") {
 
 TEST_CASE("LO-04: a configuration reads back bit-identical in every locale", "[LO-04]") {
   const test::CommaLocale locale;
-  if (!locale.has_c_locale()) WARN("no German C locale here: checked with C++ streams alone");
+  if (!locale.has_c_locale()) WARN("no localedef here: checked with C++ streams alone");
   const std::vector<double> values = {
       0.30000000000000004, 5e-324, 1.7976931348623157e308, -0.0, 1e23, 0.1, 1234.5};
   for (const double value : values) {

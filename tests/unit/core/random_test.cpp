@@ -49,7 +49,7 @@ TEST_CASE("each part of the key matters", "[random]") {
   CHECK(draws.size() == 2000);
 }
 
-TEST_CASE("uniform() is in [0, 1) and evenly spread", "[random]") {
+TEST_CASE("uniform() is at least 0, below 1 and evenly spread", "[random]") {
   Random random(1);
   std::array<int, 10> counts{};
   for (int i = 0; i < 100'000; ++i) {

@@ -7,8 +7,8 @@
 
 namespace tune::test {
 
-/// While it lives, numbers are written with a decimal comma: by C++ streams, and by the C library
-/// where a German locale is installed or can be compiled.
+/// While it lives, numbers are written with a decimal comma, as in German: by C++ streams, and by
+/// the C library where `localedef` can compile a locale.
 class CommaLocale {
  public:
   CommaLocale();

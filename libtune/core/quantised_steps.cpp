@@ -67,6 +67,7 @@ double multiple_of(double k, double q) {
 
 double step_of(double value, double q) {
   const double ratio = value / q;
+  if (std::abs(ratio) >= most_steps) return ratio;  // all doubles of this size are multiples
   const double nearest = std::round(ratio);
   const double noise = rounding_noise * std::max(1.0, std::abs(ratio));
   return std::abs(ratio - nearest) <= noise ? nearest : std::numeric_limits<double>::quiet_NaN();

@@ -33,7 +33,8 @@ class QuantisedSteps {
 
 /// k * q as QuantisedSteps has it, without bounds.
 [[nodiscard]] double multiple_of(double k, double q);
-/// The k of a value that is a multiple of q but for a few last bits; NaN if it is none.
+/// The k of a value that is a multiple of q but for a few last bits; NaN if it is none. Infinite if
+/// there are too many steps for a double.
 [[nodiscard]] double step_of(double value, double q);
 
 // The same for integers: the smallest k with k * q >= low, the largest with k * q <= high.

@@ -52,10 +52,16 @@ CallbackActor::behavior_type serve_callbacks(CallbackActor::pointer self,
   const auto pause_is_due = std::make_shared<bool>(false);
   return {
       [=](RecordTurn& turn) {
-        for (Record& record : turn.records) std::visit(RecordCall{*hub}, record);
+        RecordTurnDone done{turn.records.size(), std::move(turn.acknowledgements), {}, {}};
+        for (Record& record : turn.records) {
+          std::visit(RecordCall{*hub}, record);
+          if (const auto* deletion = std::get_if<engine::DeleteCheckpoint>(&record)) {
+            done.deletions.push_back(*deletion);
+          }
+        }
+        done.storage_error = hub->storage_error().value_or("");
         if (!std::exchange(*pause_is_due, true)) self->send(self, WritingPause{});
-        return RecordTurnDone{turn.records.size(), std::move(turn.acknowledgements),
-                              hub->storage_error().value_or("")};
+        return done;
       },
       [=](const WritingPause&) {
         *pause_is_due = false;

@@ -82,6 +82,10 @@ void Driver::on(RecordTurnDone done) {
   for (const Acknowledgement& acknowledgement : done.acknowledgements) {
     nodes_[acknowledgement.node.value()].turn.acknowledgements.push_back(acknowledgement);
   }
+  for (engine::DeleteCheckpoint& deletion : done.deletions) {
+    // All nodes so far see the same files: any one of them can do it.
+    nodes_.front().turn.commands.emplace_back(std::move(deletion));
+  }
   if (!done.storage_error.empty()) fail("the storage failed", done.storage_error);
   handle_held_news();
   end_turn();
@@ -129,7 +133,8 @@ void Driver::end_turn() {
     std::visit([this](auto& c) { carry_out(c); }, command);
   }
   send_turn();
-  if (!end_) return;
+  // The callbacks may still find the storage broken, or set checkpoints free.
+  if (!end_ || waiting_records_ > 0) return;
   ExperimentEnd end = *std::exchange(end_, std::nullopt);
   if (end.error.empty()) end.error = fault_;
   caf::anon_send(setup_.owner, ExperimentOver{std::move(end)});
@@ -141,9 +146,7 @@ void Driver::carry_out(Command& command) {
   if constexpr (is_one_of<Command, SearcherCommand>) {
     searcher_turn_.commands.emplace_back(std::move(command));
   } else if constexpr (std::is_same_v<Command, engine::DeleteCheckpoint>) {
-    // All nodes so far see the same files: any one of them can do it.
-    record_turn_.records.emplace_back(command);
-    nodes_.front().turn.commands.emplace_back(std::move(command));
+    record_turn_.records.emplace_back(std::move(command));  // and to a node when that is done
   } else if constexpr (is_one_of<Command, NodeCommand>) {
     nodes_[command.node.value()].turn.commands.emplace_back(std::move(command));
   } else if constexpr (std::is_same_v<Command, engine::RecordTrialStarted>) {

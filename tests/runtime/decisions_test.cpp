@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <tune/callback.hpp>
 #include <tune/scheduler.hpp>
 #include <tune/schedulers/asha.hpp>
 #include <tune/searcher.hpp>
@@ -275,6 +276,32 @@ TEST_CASE("a trial stops below a bound and by a function", "[decisions]") {
     const ResultGrid results = tune_run<Descent>(experiment);
     CHECK(iterations(results[0]) == counted_to(5));
   }
+}
+
+/// Looks at each checkpoint that it hears of.
+class LooksAtCheckpoints final : public Callback {
+ public:
+  void on_trial_checkpoint(const TrialInfo&, const Checkpoint& checkpoint) override {
+    ++heard;
+    found += std::filesystem::exists(checkpoint.path / "state") ? 1 : 0;
+  }
+  int heard = 0;
+  int found = 0;
+};
+
+TEST_CASE("a checkpoint is there as long as a callback hears of it", "[decisions]") {
+  const TemporaryFolder folder;
+  const auto callback = std::make_shared<LooksAtCheckpoints>();
+  Experiment experiment = small_experiment(folder);
+  experiment.space = {{"x", constant(1.0)}};
+  experiment.checkpoint = {.every = 1, .keep = 1};
+  experiment.stop = {{"training_iteration", 20}};
+  experiment.callbacks = {callback};
+  const ResultGrid results = tune_run<Descent>(experiment);
+  CHECK(callback->heard == 20);
+  CHECK(callback->found == 20);
+  CHECK(results[0].checkpoints.size() == 1);
+  CHECK_FALSE(std::filesystem::exists(results[0].path / "checkpoint_000019"));
 }
 
 TEST_CASE("a trial that ends well saves at its end if asked", "[decisions]") {

@@ -26,6 +26,7 @@ struct Heard {
   std::vector<Record> records;
   std::vector<SearcherCommand> searcher;
   std::optional<ExperimentEnd> over;
+  bool callbacks_are_slow = false;  // then their records wait until the test says otherwise
 
   template <class Command, class Variant>
   static std::size_t count(const std::vector<Variant>& commands) {
@@ -59,11 +60,14 @@ SearcherActor::behavior_type fake_searcher(SearcherActor::pointer, Heard* heard)
   }};
 }
 
-/// Keeps the records; they wait until the test says otherwise.
 CallbackActor::behavior_type fake_callbacks(CallbackActor::pointer, Heard* heard) {
   return {[=](const RecordTurn& turn) {
             heard->records.insert(heard->records.end(), turn.records.begin(), turn.records.end());
-            return RecordTurnDone{};
+            RecordTurnDone done;
+            if (heard->callbacks_are_slow) return done;
+            done.records = turn.records.size();
+            done.acknowledgements = turn.acknowledgements;
+            return done;
           },
           [](const WritingPause&) {}, [](const EndRecords&) {}};
 }
@@ -190,6 +194,7 @@ TEST_CASE_METHOD(DriverFixture, "a time budget beyond all clocks never ends", "[
 }
 
 TEST_CASE_METHOD(DriverFixture, "credit goes back once the records are written", "[driver]") {
+  heard.callbacks_are_slow = true;
   start(trials(1));
   tell_trial(0, {engine::Started{}, result(1), result(2)});
   CHECK(heard.credit.empty());
@@ -201,8 +206,19 @@ TEST_CASE_METHOD(DriverFixture, "credit goes back once the records are written",
   CHECK(heard.credit[0].count == 3);
 }
 
+TEST_CASE_METHOD(DriverFixture, "a turn's messages of a trial are acknowledged together",
+                 "[driver]") {
+  start(trials(1));
+  tell_trial(0, {engine::Started{}, result(1), result(2)});
+  REQUIRE(heard.credit.size() == 1);
+  CHECK(heard.credit[0].trial == TrialId{0});
+  CHECK(heard.credit[0].incarnation == 1);
+  CHECK(heard.credit[0].count == 3);
+}
+
 TEST_CASE_METHOD(DriverFixture, "what trials tell waits while the callbacks are behind",
                  "[driver]") {
+  heard.callbacks_are_slow = true;
   start(trials(2), 4);
   tell_trial(0, {engine::Started{}, result(1), result(2), result(3)});
   const std::size_t written = heard.records.size();
@@ -225,14 +241,47 @@ TEST_CASE_METHOD(DriverFixture, "what trials tell waits while the searcher is be
   const std::size_t told = heard.searcher.size();
   REQUIRE(told > 3);
   tell_trial(0, {result(4)}, 4);
-  RecordTurnDone written;
-  written.records = heard.records.size();
-  tell(std::move(written));
   CHECK(heard.searcher.size() == told);
   SearcherTurnDone done;
   done.commands = told;
   tell(std::move(done));
   CHECK(heard.searcher.size() == told + 1);
+}
+
+TEST_CASE_METHOD(DriverFixture, "a checkpoint goes once no callback will hear of it any more",
+                 "[driver]") {
+  heard.callbacks_are_slow = true;
+  engine::EngineOptions options = trials(1);
+  options.trainable_checkpoints = true;
+  options.checkpoint = {.every = 1, .keep = 1};
+  start(std::move(options));
+  tell_trial(0, {engine::Started{}, result(1), engine::CheckpointStored{"checkpoint_000001", 1, 1},
+                 result(2), engine::CheckpointStored{"checkpoint_000002", 2, 2},
+                 engine::Ended{engine::EndKind::finished, {}}});
+  CHECK(Heard::count<engine::DeleteCheckpoint>(heard.records) == 1);
+  CHECK(Heard::count<engine::DeleteCheckpoint>(heard.node) == 0);
+  CHECK_FALSE(heard.over);
+  RecordTurnDone done;
+  done.records = heard.records.size();
+  done.deletions = {{{"00000", "checkpoint_000001"}}};
+  tell(std::move(done));
+  CHECK(Heard::count<engine::DeleteCheckpoint>(heard.node) == 1);
+  CHECK(heard.over);
+}
+
+TEST_CASE_METHOD(DriverFixture, "storage that fails at the very end is still heard of",
+                 "[driver]") {
+  heard.callbacks_are_slow = true;
+  start(trials(1));
+  tell_trial(0, {engine::Started{}, engine::Ended{engine::EndKind::finished, {}}});
+  CHECK_FALSE(heard.over);
+  RecordTurnDone done;
+  done.records = heard.records.size();
+  done.storage_error = "cannot write /x: no space";
+  tell(std::move(done));
+  REQUIRE(heard.over);
+  CHECK(heard.over->error == "cannot write /x: no space");
+  CHECK(heard.over->terminated_trials == 1);
 }
 
 TEST_CASE_METHOD(DriverFixture, "storage that fails ends the experiment", "[driver]") {

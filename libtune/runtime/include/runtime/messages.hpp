@@ -124,6 +124,8 @@ struct RecordTurn {
 struct RecordTurnDone {
   std::uint64_t records = 0;
   std::vector<Acknowledgement> acknowledgements;
+  /// Checkpoints that may go now: no callback will hear of them any more.
+  std::vector<engine::DeleteCheckpoint> deletions;
   std::string storage_error;  ///< Once there is one, in every answer.
 };
 /// The last that the callbacks hear: how it ended, and what went wrong on the way there.

@@ -104,13 +104,19 @@ void CsvExporter::end_trial(TrialId id) {
   trials_.erase(found);
 }
 
+std::vector<CsvExporter::Column>::iterator CsvExporter::find_column(std::vector<Column>& columns,
+                                                                    Kind kind,
+                                                                    const std::string& name) {
+  return std::find_if(columns.begin(), columns.end(), [&](const Column& column) {
+    return column.kind == kind && column.name == name;
+  });
+}
+
 // Another start may come with another configuration, and so with other parameters.
 void CsvExporter::set_parameters(TrialFile& file, const Config& config) {
   for (Column& column : file.columns) column.cell.clear();
   for (const auto& [name, value] : flat_parameters(config.json())) {
-    auto column = std::find_if(file.columns.begin(), file.columns.end(), [&](const Column& other) {
-      return other.kind == Kind::parameter && other.name == name;
-    });
+    auto column = find_column(file.columns, Kind::parameter, name);
     if (column == file.columns.end()) {
       column = file.columns.insert(column, Column{Kind::parameter, name});
     }
@@ -194,10 +200,9 @@ void CsvExporter::append_automatic(const TrialFile& file, const Result& result) 
 
 void CsvExporter::add_metrics(TrialFile& file, const Metrics& metrics) {
   for (const auto& [name, value] : metrics) {
-    const bool is_known = std::any_of(
-        file.columns.begin(), file.columns.end(),
-        [&](const Column& column) { return column.kind == Kind::metric && column.name == name; });
-    if (!is_known) file.columns.push_back({Kind::metric, name});
+    if (find_column(file.columns, Kind::metric, name) == file.columns.end()) {
+      file.columns.push_back({Kind::metric, name});
+    }
   }
 }
 

@@ -50,6 +50,8 @@ class CsvExporter final : public Callback {
   void append_automatic(const TrialFile& file, const Result& result);
   void end_trial(TrialId id);
 
+  static std::vector<Column>::iterator find_column(std::vector<Column>& columns, Kind kind,
+                                                   const std::string& name);
   static void set_parameters(TrialFile& file, const Config& config);
   static void write_header(TrialFile& file, const Metrics& metrics);
   static void add_metrics(TrialFile& file, const Metrics& metrics);

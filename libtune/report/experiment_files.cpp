@@ -1,5 +1,7 @@
 #include "experiment_files.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>

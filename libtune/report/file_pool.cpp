@@ -14,8 +14,8 @@ namespace tune::report {
 namespace {
 
 // A file this full is written at once; so are all when together they hold this much.
-constexpr std::size_t file_buffer_bytes = 64 * 1024;
-constexpr std::size_t pool_buffer_bytes = 4 * 1024 * 1024;
+constexpr std::size_t file_buffer_bytes = std::size_t{64} << 10U;
+constexpr std::size_t pool_buffer_bytes = std::size_t{16} << 20U;
 
 [[noreturn]] void fail_file(const char* what, const std::filesystem::path& path, int error) {
   throw std::system_error(error, std::generic_category(),

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include <tune/error.hpp>
 #include <tune/json.hpp>
 
 namespace tune::report {
@@ -20,7 +21,9 @@ std::size_t find_json_row(std::string_view content, std::int64_t training_iterat
   while (begin < content.size()) {
     const std::size_t end = content.find('\n', begin);
     const std::string_view row = content.substr(begin, end - begin);
-    const std::size_t number = row.find(iteration_member) + iteration_member.size();
+    const std::size_t member = row.find(iteration_member);
+    TUNE_ASSERT(member != std::string_view::npos);
+    const std::size_t number = member + iteration_member.size();
     std::int64_t iteration = 0;
     std::from_chars(row.data() + number, row.data() + row.size(), iteration);
     if (iteration >= training_iteration) break;

@@ -137,7 +137,7 @@ ResultGrid ResultGrid::open(const std::filesystem::path& path) {
 const TrialResult& ResultGrid::best(Scope scope) const {
   if (!info_.objective) {
     throw std::runtime_error("the experiment \"" + info_.name +
-                             "\" has no metric: give one, as in best(\"loss\", Mode::min)");
+                             "\" has no metric: give one and its mode to best()");
   }
   return best(info_.objective->metric, info_.objective->mode, scope);
 }

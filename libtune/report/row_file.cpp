@@ -49,10 +49,11 @@ void RowFile::append(std::int64_t training_iteration, const Row& row) {
 
 void RowFile::set_checkpoint(std::int64_t training_iteration, std::string_view name) {
   if (training_iteration != last_iteration_ || training_iteration == 0) return;
-  const std::size_t old_bytes = last_row_.text.size();
-  last_row_.text.replace(last_row_.checkpoint_begin, last_row_.checkpoint_bytes, name);
-  last_row_.checkpoint_bytes = name.size();
-  file_->replace_tail(old_bytes, last_row_.text);
+  Row row = last_row_;
+  row.text.replace(row.checkpoint_begin, row.checkpoint_bytes, name);
+  row.checkpoint_bytes = name.size();
+  file_->replace_tail(last_row_.text.size(), row.text);
+  last_row_ = std::move(row);
 }
 
 void RowFile::replace(std::string_view content, const Row& row) {

@@ -292,7 +292,7 @@ TEST_CASE("3000 trials at once do with 64 descriptors", "[callback_hub]") {
       for (std::uint64_t trial = 0; trial < trials; ++trial) {
         run.report(trial, {{"loss", 0.001 * static_cast<double>(trial)}});
       }
-      run.hub().idle();
+      if (round == 0) run.hub().idle();  // all files are written, and once more at the ends
     }
     for (std::uint64_t trial = 0; trial < trials; ++trial) run.complete(trial);
     run.end();

@@ -71,11 +71,11 @@ TEST_CASE("a full buffer is written without a flush", "[file_pool]") {
 
   // Many files that are each far from full.
   std::vector<std::unique_ptr<AppendFile>> files;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 400; ++i) {
     files.push_back(pool.create(folder.path() / std::to_string(i)));
-    for (int j = 0; j < 30; ++j) files.back()->append(record);
+    for (int j = 0; j < 50; ++j) files.back()->append(record);
   }
-  CHECK(pool.buffered_bytes() < 5'000'000);
+  CHECK(pool.buffered_bytes() < 17'000'000);
 }
 
 TEST_CASE("the end of a file is cut and replaced, written or not", "[file_pool]") {

@@ -28,9 +28,8 @@ enum class KeepHistory {
 /// Writes what ResultGrid::open() reads, whatever exporters there are:
 ///
 /// - experiment.json: the definition and, at the end, how the experiment ended;
-/// - trials.jsonl: a line for each trial added, start, change of state, checkpoint added or
-/// deleted,
-///   and explanation;
+/// - trials.jsonl: a line for each trial added, start, change of state, checkpoint stored or
+///   deleted, and explanation;
 /// - <trial>/error.txt: each failed start with its incarnation, iteration and text.
 ///
 /// A trial that ended costs no memory here: its last result stands in trials.jsonl. Calls that
@@ -84,7 +83,6 @@ class ExperimentRecorder {
   std::unique_ptr<AppendFile> trials_;
   std::map<TrialId, LiveTrial> live_;
   std::map<TrialId, std::shared_ptr<std::vector<Result>>> histories_;  // if KeepHistory::yes
-  std::string line_;                                                   // reused
 };
 
 }  // namespace tune::report

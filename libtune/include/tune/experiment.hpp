@@ -39,7 +39,8 @@ struct Experiment {
   std::int64_t max_trials = -1;   ///< Bounds the total; -1: no bound.
   std::unique_ptr<Searcher> searcher = {};         ///< Default: random search.
   std::unique_ptr<TrialScheduler> scheduler = {};  ///< Default: FIFO.
-  Resources resources = {};                        ///< For each trial.
+  // `= {}` makes g++ 12 warn of uninitialised members at -O2, wherever an Experiment is made.
+  Resources resources = Resources();  ///< For each trial.
   StopCriteria stop = {};
   CheckpointOptions checkpoint = {};
   FailureOptions failure = {};
@@ -50,7 +51,7 @@ struct Experiment {
   bool avoid_duplicates = true;
   bool strict_metric = true;  ///< A first result without the metric is an error of its trial.
   Isolation isolation = Isolation::threads;
-  LocalResources local = {};  ///< What this machine offers.
+  LocalResources local = LocalResources();  ///< What this machine offers.
   std::vector<std::string> exporters = {"json", "csv", "tensorboard"};
   std::vector<std::shared_ptr<Callback>> callbacks = {};  ///< Shared with the caller.
   /// How long a step may go on after its trial was told to stop.

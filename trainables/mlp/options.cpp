@@ -23,6 +23,9 @@ T value_or(const Config& config, std::string_view key, T fallback) {
   throw InvalidConfig("mlp: " + key + " is " + value + ", allowed is " + allowed);
 }
 
+// Bounds the number of parameters too: no product of two widths comes near an overflow.
+constexpr std::int64_t largest_width = 65536;
+
 std::int64_t at_least_one(const std::string& key, std::int64_t value) {
   if (value < 1) refuse(key, std::to_string(value), "at least 1");
   return value;
@@ -71,7 +74,11 @@ std::vector<std::int64_t> hidden_sizes(const Config& config) {
   const ConfigValue hidden = config["hidden"];
   auto sizes = hidden.json().is_array() ? hidden.get<std::vector<std::int64_t>>()
                                         : std::vector{hidden.get<std::int64_t>()};
-  for (const std::int64_t size : sizes) at_least_one("hidden", size);
+  for (const std::int64_t size : sizes) {
+    if (size < 1 || size > largest_width) {
+      refuse("hidden", std::to_string(size), "1 to " + std::to_string(largest_width));
+    }
+  }
   return sizes;
 }
 

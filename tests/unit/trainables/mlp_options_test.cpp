@@ -69,7 +69,8 @@ TEST_CASE("mlp options: what cannot work is an InvalidConfig that names it", "[m
              Contains("optimizer is lbfgs, allowed is sgd or adam"));
   CHECK_THAT(refusal(R"({"lr": 0})"), Contains("lr is 0, want a value above 0"));
   CHECK_THAT(refusal(R"({"lr": "fast"})"), Contains("lr") && Contains("fast"));
-  CHECK_THAT(refusal(R"({"hidden": 0})"), Contains("hidden is 0, allowed is at least 1"));
+  CHECK_THAT(refusal(R"({"hidden": 0})"), Contains("hidden is 0, allowed is 1 to 65536"));
+  CHECK_THAT(refusal(R"({"hidden": 65537})"), Contains("hidden is 65537"));
   CHECK_THAT(refusal(R"({"hidden": [64, -1]})"), Contains("hidden is -1"));
   CHECK_THAT(refusal(R"({"hidden": 1.5})"), Contains("hidden") && Contains("1.5"));
   CHECK_THAT(refusal(R"({"batch_size": 0})"), Contains("batch_size is 0"));

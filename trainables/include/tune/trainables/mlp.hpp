@@ -31,7 +31,7 @@ struct Evaluation {
 /// | key               | default              | allowed                                         |
 /// |-------------------|----------------------|-------------------------------------------------|
 /// | data              | fashion_mnist_folder | a folder with the four IDX files                |
-/// | hidden            | 128                  | a width, or a list of widths (empty: none)      |
+/// | hidden            | 128                  | 1 to 65536, or a list of such (empty: none)     |
 /// | optimizer         | "adam"               | "adam", "sgd"                                   |
 /// | lr                | 0.001; sgd 0.1       | above 0                                         |
 /// | momentum          | 0.9                  | [0, 1), sgd only                                |

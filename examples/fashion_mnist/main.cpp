@@ -51,7 +51,6 @@ tune::ResultGrid search(const Options& options) {
       .scheduler = tune::asha({.max_t = static_cast<double>(options.max_epochs),
                                .grace_period = 1,
                                .reduction_factor = 3}),
-      .resources = {.cpu = 1},
       .checkpoint = {.every = 1, .keep = 1},
       .seed = options.seed,
       .callbacks = {std::make_shared<Progress>(std::cout, options.samples)},

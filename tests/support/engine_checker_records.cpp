@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <variant>
+
+#include "support/broken_invariant.hpp"
+#include "support/engine_checker.hpp"
+#include "support/engine_text.hpp"
+
+namespace tune::test {
+
+void EngineChecker::on(const engine::RecordTrialAdded& command) {
+  if (suggested_now_ != command.trial) broken(command.trial, "added without a suggestion");
+  suggested_now_.reset();
+  TrialLog log;
+  log.name = command.name;
+  log.first_config = command.config;
+  if (!trials_.emplace(command.trial, log).second) broken(command.trial, "added twice");
+  if (!names_.emplace(command.name, command.trial).second) {
+    broken(command.trial, "has the name of another trial");
+  }
+}
+
+void EngineChecker::on(const engine::RecordTrialStarted& command) {
+  const engine::TrialStart& start = command.start;
+  TrialLog& trial = unended(start.trial, "a start recorded");
+  if (trial.start_record && trial.start_record->incarnation >= start.incarnation) {
+    broken(start.trial, "one start is recorded twice");
+  }
+  trial.start_record = start;
+}
+
+EngineChecker::Arrival& EngineChecker::next_arrival(TrialId trial, std::uint32_t incarnation,
+                                                    bool is_result) {
+  for (Arrival& arrival : arrivals_) {
+    if (arrival.is_recorded) continue;
+    const bool matches = arrival.trial == trial && arrival.incarnation == incarnation &&
+                         std::holds_alternative<engine::Reported>(arrival.report) == is_result;
+    if (matches) {
+      arrival.is_recorded = true;
+      return arrival;
+    }
+    if (!arrival.may_be_dropped) break;
+  }
+  broken(trial, "a record of what did not arrive, or in another order");
+}
+
+void EngineChecker::on(const engine::RecordResult& command) {
+  TrialLog& trial = unended(command.trial, "a result recorded");
+  const Arrival& arrival = next_arrival(command.trial, command.incarnation, true);
+  const Result& reported = std::get<engine::Reported>(arrival.report).result;
+  const Result& result = command.result;
+  if (result.training_iteration != reported.training_iteration ||
+      !(result.metrics == reported.metrics) || result.time_total_s != reported.time_total_s) {
+    broken(command.trial, "a result is recorded otherwise than it was reported");
+  }
+  RunningStart& start = trial.running ? *trial.running : ended_now_.at(command.trial);
+  const auto kept = static_cast<std::size_t>(start.launch.start_iteration);
+  if (!start.has_recorded_result && trial.line.size() > kept) trial.line.resize(kept);
+  start.has_recorded_result = true;
+  if (result.training_iteration != static_cast<std::int64_t>(trial.line.size()) + 1) {
+    broken(command.trial, "iteration " + std::to_string(result.training_iteration) +
+                              " recorded after " + std::to_string(trial.line.size()));
+  }
+  if (!trial.line.empty() && trial.line.back().done) {
+    broken(command.trial, "a result recorded after the one that is done");
+  }
+  trial.line.push_back(result);
+  trial.recorded.push_back(result.training_iteration);
+  const Verdict verdict = judge(command.trial, reported);
+  if (verdict == Verdict::threw) (arrival.is_new ? ending_ : may_end_early_) = true;
+  const bool must_be_done = reported.done || (arrival.is_new && verdict == Verdict::stop);
+  if (must_be_done && !result.done && !arrival.may_be_dropped) {
+    broken(command.trial, "the result that stops it is not marked as done");
+  }
+  if (result.done) trial.stop_decided = true;
+  trial.ends_itself = reported.done;
+}
+
+void EngineChecker::on(const engine::RecordCheckpoint& command) {
+  TrialLog& trial = unended(command.trial, "a checkpoint recorded");
+  const Arrival& arrival = next_arrival(command.trial, command.incarnation, false);
+  const auto& stored = std::get<engine::CheckpointStored>(arrival.report);
+  if (stored.training_iteration != command.training_iteration ||
+      stored.directory_name != command.directory_name) {
+    broken(command.trial, "a checkpoint is recorded otherwise than it was stored");
+  }
+  if (static_cast<std::int64_t>(trial.line.size()) < command.training_iteration) {
+    broken(command.trial, "a checkpoint is recorded before the results that it covers");
+  }
+  const RunningStart& start = trial.running ? *trial.running : ended_now_.at(command.trial);
+  trial.checkpoints[command.training_iteration] = {command.directory_name, stored.time_total_s,
+                                                   start.launch.config};
+  trial.checkpoint_records.push_back(command.training_iteration);
+}
+
+void EngineChecker::on(const engine::RecordTrialState& command) {
+  TrialLog& trial = unended(command.trial, "a state recorded");
+  if (command.state == TrialState::error && command.error.empty()) {
+    broken(command.trial, "an error without a text");
+  }
+  trial.state = command.state;
+  trial.reason = command.reason;
+  if (!command.error.empty()) trial.error = command.error;
+}
+
+void EngineChecker::on(const engine::RecordExplanation& command) {
+  known(command.trial, "explained").explanations.push_back(command.reason);
+}
+
+void EngineChecker::on(const engine::RecordWarning& command) {
+  warnings_.push_back(command.text);
+  if (command.trial) known(*command.trial, "warned about").warnings.push_back(command.text);
+}
+
+void EngineChecker::on(const engine::Finish& command) {
+  end_ = command.end;
+  std::int64_t terminated = 0;
+  std::int64_t failed = 0;
+  std::int64_t unfinished = 0;
+  for (const auto& [id, trial] : trials_) {
+    if (trial.running) broken(id, "runs on after the end of the experiment");
+    terminated += trial.state == TrialState::terminated ? 1 : 0;
+    failed += trial.state == TrialState::error ? 1 : 0;
+    unfinished += trial.has_ended() ? 0 : 1;
+  }
+  if (terminated != command.end.terminated_trials || failed != command.end.failed_trials ||
+      unfinished != command.end.unfinished_trials) {
+    throw BrokenInvariant("the counts do not add up: " + describe(engine::Command(command)));
+  }
+  if (command.end.reason.empty()) throw BrokenInvariant("the experiment ends without a reason");
+}
+
+}  // namespace tune::test

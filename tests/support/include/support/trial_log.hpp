@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tune/config.hpp>
+#include <tune/ids.hpp>
+#include <tune/resources.hpp>
+#include <tune/result.hpp>
+#include <tune/trial.hpp>
+
+#include "engine/commands.hpp"
+#include "engine/events.hpp"
+
+namespace tune::test {
+
+/// What was launched, and what the engine may know of it from the messages that reached it.
+struct RunningStart {
+  engine::Launch launch;
+  engine::Horizon horizon;            ///< The newest one that was sent.
+  std::optional<Result> last_result;  ///< The newest that arrived in order.
+  bool needs_checkpoint = false;      ///< Its checkpoint is not loaded (or adopted) yet.
+  bool pause_ordered = false;         ///< Pause was sent.
+  bool stop_ordered = false;          ///< Stop was sent.
+  bool has_recorded_result = false;
+  std::uint64_t next_sequence = 0;
+  std::map<std::uint64_t, engine::TrialReport> early;  ///< Arrived before those in front of them.
+
+  [[nodiscard]] bool is_end_ordered() const { return pause_ordered || stop_ordered; }
+  /// True if the training code stands still until a command comes.
+  [[nodiscard]] bool is_waiting() const {
+    return last_result && !last_result->done && horizon.is_reached(*last_result);
+  }
+};
+
+/// A recorded checkpoint that was not deleted.
+struct CheckpointLog {
+  std::string directory_name;
+  double time_total_s = 0;
+  Config config;  ///< In force when it was stored.
+};
+
+/// All that the commands said of one trial.
+struct TrialLog {
+  std::string name;
+  Config first_config;
+  TrialState state = TrialState::pending;
+  std::string reason;
+  std::string error;
+  std::vector<engine::Launch> launches;
+  std::optional<RunningStart> running;
+  std::optional<engine::TrialStart> start_record;  ///< Comes with the launch, before or after it.
+  std::vector<Result> line;            ///< The current line: iterations 1, 2, ... as superseded.
+  std::vector<std::int64_t> recorded;  ///< Every iteration ever recorded, in order.
+  std::vector<std::int64_t> checkpoint_records;  ///< Every iteration of a RecordCheckpoint.
+  std::map<std::int64_t, CheckpointLog> checkpoints;
+  std::vector<std::string> explanations;
+  std::vector<std::string> warnings;
+  std::int64_t failures = 0;    ///< Starts that failed.
+  bool stop_decided = false;    ///< By the scheduler, a criterion or the trial itself.
+  bool change_decided = false;  ///< An exploit or other resources, not yet in force.
+  bool was_invalid = false;
+  bool lacked_metric = false;      ///< Its first result under strict_metric; or it was text.
+  bool ends_itself = false;        ///< Its newest result says that it is the last.
+  std::optional<double> progress;  ///< The time_attr of the newest result told.
+  std::int64_t searcher_told = 0;  ///< The newest iteration of a TellSearcherResult.
+  bool is_told = false;            ///< The searcher knows its end.
+  bool is_lost = false;            ///< Its thread was abandoned.
+
+  [[nodiscard]] bool has_ended() const {
+    return state == TrialState::terminated || state == TrialState::error;
+  }
+};
+
+}  // namespace tune::test

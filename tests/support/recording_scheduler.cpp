@@ -1,0 +1,140 @@
+#include "support/recording_scheduler.hpp"
+
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace tune::test {
+namespace {
+
+/// Asks `context` once more for what was taken out of it to be looked at.
+void ask_again(SchedulerContext& context, const SchedulerRequest& request) {
+  std::visit(
+      [&context](const auto& r) {
+        using Request = std::decay_t<decltype(r)>;
+        if constexpr (std::is_same_v<Request, StopTrial>) {
+          context.stop(r.trial);
+        } else if constexpr (std::is_same_v<Request, PauseTrial>) {
+          context.pause(r.trial);
+        } else if constexpr (std::is_same_v<Request, UnpauseTrial>) {
+          context.unpause(r.trial);
+        } else if constexpr (std::is_same_v<Request, SaveTrial>) {
+          context.save(r.trial);
+        } else if constexpr (std::is_same_v<Request, ExploitTrial>) {
+          (void)context.exploit(r.target, r.source, r.config);
+        } else if constexpr (std::is_same_v<Request, ChangeResources>) {
+          context.set_resources(r.trial, r.resources);
+        } else if constexpr (std::is_same_v<Request, DecisionHorizon>) {
+          context.no_decision_before(r.trial, r.time);
+        } else {
+          static_assert(std::is_same_v<Request, Explanation>);
+          context.explain(r.trial, r.reason);
+        }
+      },
+      request);
+}
+
+}  // namespace
+
+template <class Function>
+auto RecordingScheduler::call(Call call, SchedulerContext& context, Function function) {
+  if (inside_) faults_.push_back("the scheduler is called within a call");
+  inside_ = true;
+  const auto leave = [&] {
+    inside_ = false;
+    call.requests = context.take_requests();
+    for (const SchedulerRequest& request : call.requests) ask_again(context, request);
+    calls_.push_back(call);
+  };
+  try {
+    if constexpr (std::is_void_v<decltype(function(call))>) {
+      function(call);
+      leave();
+    } else {
+      auto answer = function(call);
+      leave();
+      return answer;
+    }
+  } catch (...) {
+    call.threw = true;
+    leave();
+    throw;
+  }
+}
+
+void RecordingScheduler::fault(TrialId trial, const std::string& text) {
+  faults_.push_back("scheduler, trial " + std::to_string(trial.value()) + ": " + text);
+}
+
+void RecordingScheduler::check_live(const SchedulerContext& context, const Trial& trial,
+                                    const std::string& what) {
+  const auto seen = seen_.find(trial.id());
+  if (seen == seen_.end()) fault(trial.id(), what + " before it was added");
+  if (seen != seen_.end() && seen->second.ended) fault(trial.id(), what + " after its end");
+  if (context.find(trial.id()) == nullptr) fault(trial.id(), what + ", not among the live trials");
+}
+
+Decision RecordingScheduler::on_trial_result(SchedulerContext& context, const Trial& trial,
+                                             const Result& result) {
+  check_live(context, trial, "a result");
+  std::vector<std::int64_t>& told = seen_[trial.id()].told;
+  if (!told.empty() && result.training_iteration <= told.back()) {
+    fault(trial.id(), "iteration " + std::to_string(result.training_iteration) + " told after " +
+                          std::to_string(told.back()));
+  }
+  told.push_back(result.training_iteration);
+  Call record{.kind = Kind::result,
+              .trial = trial.id(),
+              .iteration = result.training_iteration,
+              .target = result.target()};
+  return call(record, context, [&](Call& c) {
+    c.answer = inner_->on_trial_result(context, trial, result);
+    return c.answer;
+  });
+}
+
+void RecordingScheduler::on_trial_added(SchedulerContext& context, const Trial& trial) {
+  if (!seen_.emplace(trial.id(), Seen{}).second) fault(trial.id(), "added twice");
+  check_live(context, trial, "added");
+  call({.kind = Kind::added, .trial = trial.id()}, context,
+       [&](Call&) { inner_->on_trial_added(context, trial); });
+}
+
+void RecordingScheduler::on_trial_completed(SchedulerContext& context, const Trial& trial,
+                                            const Result& last) {
+  if (seen_[trial.id()].ended) fault(trial.id(), "completed after its end");
+  seen_[trial.id()].ended = true;
+  call({.kind = Kind::completed,
+        .trial = trial.id(),
+        .iteration = last.training_iteration,
+        .target = last.target()},
+       context, [&](Call&) { inner_->on_trial_completed(context, trial, last); });
+}
+
+void RecordingScheduler::on_trial_failed(SchedulerContext& context, const Trial& trial) {
+  if (seen_[trial.id()].ended) fault(trial.id(), "failed after its end");
+  seen_[trial.id()].ended = true;
+  call({.kind = Kind::failed, .trial = trial.id()}, context,
+       [&](Call&) { inner_->on_trial_failed(context, trial); });
+}
+
+std::optional<TrialId> RecordingScheduler::choose_trial_to_run(SchedulerContext& context) {
+  return call({.kind = Kind::choose}, context, [&](Call& c) {
+    c.chosen = inner_->choose_trial_to_run(context);
+    const Trial* trial = c.chosen ? context.find(*c.chosen) : nullptr;
+    if (trial != nullptr) c.state_of_chosen = trial->state();
+    return c.chosen;
+  });
+}
+
+std::vector<RecordingScheduler::Call> RecordingScheduler::take_calls() {
+  return std::exchange(calls_, {});
+}
+
+const std::vector<std::int64_t>& RecordingScheduler::told(TrialId trial) const {
+  static const std::vector<std::int64_t> none;
+  const auto seen = seen_.find(trial);
+  return seen == seen_.end() ? none : seen->second.told;
+}
+
+}  // namespace tune::test

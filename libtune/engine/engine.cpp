@@ -80,7 +80,7 @@ void Engine::Implementation::on(const SuggestionReady& event) {
   if (ending_) return;
   if (std::holds_alternative<Wait>(event.suggestion)) {
     searcher_waits_ = !searcher_has_news_;  // what it was told since it was asked may help
-    next_trial_ = event.trial.value();  // asked for again
+    next_trial_ = event.trial.value();      // asked for again
   } else if (std::holds_alternative<Exhausted>(event.suggestion)) {
     searcher_exhausted_ = true;
   } else if (const auto* failure = std::get_if<SearcherFailure>(&event.suggestion)) {

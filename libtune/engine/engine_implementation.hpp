@@ -145,9 +145,9 @@ class Engine::Implementation {
 
   std::uint64_t next_trial_ = 0;
   bool searcher_exhausted_ = false;
-  bool searcher_waits_ = false;    // no ask until it has learned something
-  bool searcher_has_news_ = false; // it was told something since it was asked
-  bool resources_changed_ = true;  // something happened that may let a blocked start go ahead
+  bool searcher_waits_ = false;     // no ask until it has learned something
+  bool searcher_has_news_ = false;  // it was told something since it was asked
+  bool resources_changed_ = true;   // something happened that may let a blocked start go ahead
   Fill last_fill_ = Fill::idle;
 
   std::map<std::pair<std::string, std::string>, std::int64_t> pins_;

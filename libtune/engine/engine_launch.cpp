@@ -109,8 +109,7 @@ bool Engine::Implementation::may_have_more_trials() const {
 }
 
 bool Engine::Implementation::can_ask() const {
-  return counts_.asked == 0 && !searcher_waits_ && may_have_more_trials() &&
-         has_room_for_another();
+  return counts_.asked == 0 && !searcher_waits_ && may_have_more_trials() && has_room_for_another();
 }
 
 bool Engine::Implementation::has_room_for_another() const {

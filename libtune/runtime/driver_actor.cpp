@@ -61,7 +61,7 @@ void Driver::on(NodeHello hello) {
 }
 
 void Driver::on(NodeNews news) {
-  if (is_behind()) {
+  if (is_behind() || !held_news_.empty()) {
     held_news_.push_back(std::move(news));
     return;
   }
@@ -133,8 +133,8 @@ void Driver::end_turn() {
     std::visit([this](auto& c) { carry_out(c); }, command);
   }
   send_turn();
-  // The callbacks may still find the storage broken, or set checkpoints free.
-  if (!end_ || waiting_records_ > 0) return;
+  // Those who are not through yet may still meet a fault, or set checkpoints free.
+  if (!end_ || waiting_records_ > 0 || waiting_searcher_commands_ > 0) return;
   ExperimentEnd end = *std::exchange(end_, std::nullopt);
   if (end.error.empty()) end.error = fault_;
   caf::anon_send(setup_.owner, ExperimentOver{std::move(end)});

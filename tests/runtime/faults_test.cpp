@@ -341,7 +341,7 @@ TEST_CASE("a searcher that throws ends the experiment and says where", "[faults]
   const std::string where = GENERATE("suggest", "result", "completed");
   Experiment experiment = faulty_experiment(folder);
   experiment.space = {{"x", uniform(0, 10)}};
-  experiment.num_samples = 4;
+  experiment.num_samples = where == "completed" ? 1 : 4;  // at the very end, too
   experiment.searcher = std::make_unique<ThrowingSearcher>(where);
   try {
     tune_run<Faulty>(experiment);

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -273,6 +274,56 @@ TEST_CASE("trials have seeds of their own, the same at each start", "[tune_run]"
     CHECK(values[0] == values[1]);
   }
   CHECK(seeds[TrialId{0}] != seeds[TrialId{1}]);
+}
+
+/// Counts its steps, and the trials that an object served.
+template <bool takes_new_configuration>
+class Reused final : public Descent {
+ public:
+  void setup(const Config& config) override {
+    Descent::setup(config);
+    x_ = config["x"].get<double>();
+  }
+  Metrics step() override {
+    Metrics metrics = Descent::step();
+    metrics.set("own_steps", ++own_steps_);
+    metrics.set("x", x_);
+    metrics.set("served", served_);
+    metrics.set("directory", context().trial_dir.filename().string());
+    return metrics;
+  }
+  bool reset_config(const Config& config) override {
+    if (!takes_new_configuration) return false;
+    ++served_;
+    own_steps_ = 0;
+    x_ = config["x"].get<double>();
+    return true;
+  }
+
+ private:
+  double x_ = 0;
+  int own_steps_ = 0;
+  int served_ = 1;
+};
+
+TEMPLATE_TEST_CASE("RS-05: objects that are used again leak nothing into the next trial", "[RS-05]",
+                   Reused<true>, Reused<false>) {
+  const TemporaryFolder folder;
+  Experiment experiment = small_experiment(folder);
+  experiment.space = {{"x", uniform(0, 1)}};
+  experiment.num_samples = 6;
+  experiment.stop = {{"training_iteration", 2}};
+  const ResultGrid results = tune_run<TestType>(experiment);
+  REQUIRE(results.size() == 6);
+  bool was_used_again = false;
+  for (const TrialResult& trial : results) {
+    CHECK(iterations(trial) == counted_to(2));
+    CHECK(trial.metrics.at("own_steps") == MetricValue(2));
+    CHECK(trial.metrics.at("x") == MetricValue(trial.config["x"].get<double>()));
+    CHECK(trial.metrics.at("directory") == MetricValue(trial.name));
+    was_used_again = was_used_again || trial.metrics.at("served") != MetricValue(1);
+  }
+  CHECK(was_used_again == std::is_same_v<TestType, Reused<true>>);
 }
 
 TEST_CASE("points to evaluate come first and count", "[tune_run]") {

@@ -26,7 +26,9 @@ struct Heard {
   std::vector<Record> records;
   std::vector<SearcherCommand> searcher;
   std::optional<ExperimentEnd> over;
-  bool callbacks_are_slow = false;  // then their records wait until the test says otherwise
+  // Then what they get waits until the test says otherwise.
+  bool callbacks_are_slow = false;
+  bool searcher_is_slow = false;
 
   template <class Command, class Variant>
   static std::size_t count(const std::vector<Variant>& commands) {
@@ -46,10 +48,11 @@ AgentActor::behavior_type fake_agent(AgentActor::pointer, Heard* heard) {
           [](const TrialNews&) {}, [](const FlushNews&) {}, [](const EndNode&) {}};
 }
 
-/// Suggests the trial's number; what it is told waits until the test says otherwise.
+/// Suggests the trial's number.
 SearcherActor::behavior_type fake_searcher(SearcherActor::pointer, Heard* heard) {
   return {[=](const SearcherTurn& turn) {
     SearcherTurnDone done;
+    done.commands = heard->searcher_is_slow ? 0 : turn.commands.size();
     for (const SearcherCommand& command : turn.commands) {
       heard->searcher.push_back(command);
       if (const auto* ask = std::get_if<engine::AskSearcher>(&command)) {
@@ -234,6 +237,7 @@ TEST_CASE_METHOD(DriverFixture, "what trials tell waits while the callbacks are 
 }
 
 TEST_CASE_METHOD(DriverFixture, "what trials tell waits while the searcher is behind", "[driver]") {
+  heard.searcher_is_slow = true;
   engine::EngineOptions options = trials(2);
   options.searcher_wants_results = true;
   start(std::move(options), 2);
@@ -306,6 +310,20 @@ TEST_CASE_METHOD(DriverFixture, "a fault that the searcher meets ends the experi
   tell_trial(0, {engine::Started{}, engine::Ended{engine::EndKind::stopped, {}}});
   REQUIRE(heard.over);
   CHECK(heard.over->error == "searcher failed at a result of trial 0: no idea");
+}
+
+TEST_CASE_METHOD(DriverFixture, "a fault that the searcher meets at the very end is heard of",
+                 "[driver]") {
+  heard.searcher_is_slow = true;
+  start(trials(1));
+  tell_trial(0, {engine::Started{}, engine::Ended{engine::EndKind::finished, {}}});
+  CHECK_FALSE(heard.over);
+  SearcherTurnDone done;
+  done.commands = heard.searcher.size();
+  done.fault = "searcher failed at the end of trial 0: no idea";
+  tell(std::move(done));
+  REQUIRE(heard.over);
+  CHECK(heard.over->error == "searcher failed at the end of trial 0: no idea");
 }
 
 TEST_CASE_METHOD(DriverFixture, "a request to stop stops what runs", "[driver]") {

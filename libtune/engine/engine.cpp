@@ -1,7 +1,6 @@
 #include "engine/engine.hpp"
 
 #include <charconv>
-#include <cstdio>
 
 #include <tune/error.hpp>
 
@@ -21,10 +20,10 @@ std::string seconds_text(Time time) {
 }  // namespace
 
 std::string checkpoint_directory_name(std::int64_t training_iteration) {
-  char buffer[40];
-  std::snprintf(buffer, sizeof buffer, "checkpoint_%06lld",
-                static_cast<long long>(training_iteration));
-  return buffer;
+  constexpr std::size_t digits = 6;
+  const std::string number = std::to_string(training_iteration);
+  const std::size_t padding = number.size() < digits ? digits - number.size() : 0;
+  return "checkpoint_" + std::string(padding, '0') + number;
 }
 
 void Engine::Implementation::handle(const Event& event, Time now, std::vector<Command>& commands) {

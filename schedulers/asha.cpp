@@ -4,6 +4,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/number_text.hpp"
@@ -69,7 +70,7 @@ std::vector<double> bracket_sizes(std::size_t wanted, std::size_t all, double re
 
 class AshaScheduler final : public TrialScheduler {
  public:
-  explicit AshaScheduler(const AshaOptions& options) : options_(options) {
+  explicit AshaScheduler(AshaOptions options) : options_(std::move(options)) {
     check_asha_options(options_);
     milestones_ = asha_powers(options_);
     const std::size_t possible = milestones_.size();

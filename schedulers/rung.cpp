@@ -22,7 +22,7 @@ double value_of_json(const Json& json) {
   if (json == "inf") return std::numeric_limits<double>::infinity();
   if (json == "-inf") return -std::numeric_limits<double>::infinity();
   throw std::invalid_argument("saved rung: a value is " + core::value_text(json) +
-                              ", want a number, \"nan\", \"inf\" or \"-inf\"");
+                              R"(, want a number, "nan", "inf" or "-inf")");
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ void OptionReader::read(std::string_view key, std::optional<Mode>& value) {
   } else if (*given == to_string(Mode::max)) {
     value = Mode::max;
   } else {
-    refuse(key, *given, "\"min\" or \"max\"");
+    refuse(key, *given, R"("min" or "max")");
   }
 }
 

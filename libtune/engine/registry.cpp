@@ -17,8 +17,8 @@ using PlainFunction = void (*)(const Config&);
 template <class R, class... Args>
 bool is_same_function(const std::function<R(Args...)>& a, const std::function<R(Args...)>& b) {
   using Plain = R (*)(Args...);
-  const Plain* plain_a = a.template target<Plain>();
-  const Plain* plain_b = b.template target<Plain>();
+  const auto* plain_a = a.template target<Plain>();
+  const auto* plain_b = b.template target<Plain>();
   if (plain_a != nullptr && plain_b != nullptr) return *plain_a == *plain_b;
   return a.target_type() == b.target_type();
 }
@@ -42,12 +42,12 @@ class Registry {
  public:
   explicit Registry(std::string kind) : kind_(std::move(kind)) {}
 
-  void add(const std::string& name, Entry entry) {
+  void add(std::string name, Entry entry) {
     if (name.empty()) throw std::invalid_argument("a " + kind_ + " is registered without a name");
     const std::lock_guard lock(mutex_);
-    const auto [place, is_new] = entries_.try_emplace(name, entry);
+    const auto [place, is_new] = entries_.try_emplace(std::move(name), entry);
     if (!is_new && !is_same_function(place->second, entry)) {
-      throw std::invalid_argument(kind_ + " " + core::value_text(name) +
+      throw std::invalid_argument(kind_ + " " + core::value_text(place->first) +
                                   " is registered twice, with different code");
     }
   }
@@ -138,8 +138,8 @@ bool register_trainable(TrainableSpec spec) {
     throw std::invalid_argument("trainable " + core::value_text(spec.name) +
                                 " must have either a class or a function");
   }
-  const std::string name = spec.name;
-  trainables().add(name, std::move(spec));
+  std::string name = spec.name;
+  trainables().add(std::move(name), std::move(spec));
   return true;
 }
 
@@ -156,13 +156,13 @@ bool register_function(std::string name, PlainFunction function, FunctionOptions
 
 bool register_scheduler(std::string name, SchedulerFactory factory) {
   if (!factory) throw std::invalid_argument("scheduler " + core::value_text(name) + " is null");
-  scheduler_factories().add(name, std::move(factory));
+  scheduler_factories().add(std::move(name), std::move(factory));
   return true;
 }
 
 bool register_searcher(std::string name, SearcherFactory factory) {
   if (!factory) throw std::invalid_argument("searcher " + core::value_text(name) + " is null");
-  searcher_factories().add(name, std::move(factory));
+  searcher_factories().add(std::move(name), std::move(factory));
   return true;
 }
 
@@ -170,7 +170,7 @@ TrainableSpec find_trainable(const std::string& name) { return trainables().find
 
 TrainableSpec find_function(PlainFunction function) {
   const auto is_it = [function](const TrainableSpec& spec) {
-    const PlainFunction* registered = spec.function.target<PlainFunction>();
+    const auto* registered = spec.function.target<PlainFunction>();
     return registered != nullptr && *registered == function;
   };
   if (std::optional<TrainableSpec> spec = trainables().find_if(is_it)) return *std::move(spec);

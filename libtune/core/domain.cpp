@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <set>
-#include <stdexcept>
 #include <string_view>
 
 #include <tune/search_space.hpp>

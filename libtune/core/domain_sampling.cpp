@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
-#include <tune/error.hpp>
 #include <tune/search_space.hpp>
 
 #include "core/quantised_steps.hpp"

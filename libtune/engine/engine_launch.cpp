@@ -38,6 +38,7 @@ const Config& Engine::Implementation::config_of_next_start(const TrialRecord& re
 }
 
 std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& record) {
+  std::string error;
   try {
     const Resources& base = record.resources ? *record.resources : options_.resources;
     ResourceAmounts request =
@@ -46,10 +47,13 @@ std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& r
             : ResourceAmounts(base.of ? base.of(config_of_next_start(record)) : base);
     if (placement_.is_feasible(request)) return request;
     if (!options_.fixed_cluster) return request;
-    fail(record, "resources", placement_.explain_infeasible(request), false);
+    error = placement_.explain_infeasible(request);
   } catch (const std::exception& e) {
-    fail(record, "resources", std::string("resources: ") + e.what(), false);
+    error = std::string("resources: ") + e.what();
+  } catch (...) {
+    error = "resources: unknown exception";
   }
+  fail(record, "resources", error, false);
   return std::nullopt;
 }
 

@@ -90,13 +90,17 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
 
 StopEvaluator::Verdict Engine::Implementation::ask_stop_criteria(const Trial& trial,
                                                                  const Result& result) {
+  std::string error;
   try {
     return stop_.on_result(trial, result);
   } catch (const std::exception& e) {
-    begin_ending("a stop criterion failed",
-                 "stop criterion threw at trial " + std::to_string(trial.id().value()) + ", " +
-                     iteration_text(result.training_iteration) + ": " + e.what());
+    error = e.what();
+  } catch (...) {
+    error = "unknown exception";
   }
+  begin_ending("a stop criterion failed",
+               "stop criterion threw at trial " + std::to_string(trial.id().value()) + ", " +
+                   iteration_text(result.training_iteration) + ": " + error);
   return {};
 }
 

@@ -24,7 +24,8 @@ void Placement::add_node(NodeId id, std::string name, const ResourceAmounts& cap
   node.present = true;
   node.capacity = capacity;
   node.free = capacity;
-  node.gpu_free.assign(static_cast<std::size_t>(capacity.amount("gpu") / whole_gpu), whole_gpu);
+  node.gpu_capacity.assign(static_cast<std::size_t>(capacity.amount("gpu") / whole_gpu), whole_gpu);
+  node.gpu_free = node.gpu_capacity;
 }
 
 void Placement::remove_node(NodeId id) {
@@ -32,13 +33,15 @@ void Placement::remove_node(NodeId id) {
   if (found != nodes_.end()) found->second.present = false;
 }
 
-std::optional<ResourceGrant> Placement::fit(const Node& node, const ResourceAmounts& request) {
-  if (!node.free.covers(request)) return std::nullopt;
+std::optional<ResourceGrant> Placement::fit(const ResourceAmounts& free,
+                                            const std::vector<std::int64_t>& gpu_free,
+                                            const ResourceAmounts& request) {
+  if (!free.covers(request)) return std::nullopt;
   ResourceGrant grant{.amounts = request, .gpu_ids = {}};
   const std::int64_t gpu = request.amount("gpu");
   const std::int64_t each = std::min(gpu, whole_gpu);
-  for (std::size_t device = 0; each > 0 && device < node.gpu_free.size(); ++device) {
-    if (node.gpu_free[device] < each) continue;
+  for (std::size_t device = 0; each > 0 && device < gpu_free.size(); ++device) {
+    if (gpu_free[device] < each) continue;
     grant.gpu_ids.push_back(static_cast<int>(device));
     if (static_cast<std::int64_t>(grant.gpu_ids.size()) * each == gpu) break;
   }
@@ -60,7 +63,7 @@ void Placement::take(Node& node, const ResourceGrant& grant) {
 std::optional<Placement::Grant> Placement::place(const ResourceAmounts& request) {
   for (auto& [id, node] : nodes_) {
     if (!node.present) continue;
-    if (std::optional<ResourceGrant> grant = fit(node, request)) {
+    if (std::optional<ResourceGrant> grant = fit(node.free, node.gpu_free, request)) {
       take(node, *grant);
       return Grant{.node = id, .resources = std::move(*grant)};
     }
@@ -81,7 +84,12 @@ void Placement::release(const Grant& grant) {
 
 void Placement::lose(const Grant& grant) {
   const auto found = nodes_.find(grant.node);
-  if (found != nodes_.end()) found->second.capacity -= grant.resources.amounts;
+  if (found == nodes_.end() || !found->second.present) return;
+  Node& node = found->second;
+  node.capacity -= grant.resources.amounts;
+  for (const int device : grant.resources.gpu_ids) {
+    node.gpu_capacity[static_cast<std::size_t>(device)] -= share(grant.resources);
+  }
 }
 
 bool Placement::has_nodes() const {
@@ -101,13 +109,15 @@ std::string Placement::node_name(NodeId id) const {
 
 bool Placement::fits(const ResourceAmounts& request) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
-    return entry.second.present && fit(entry.second, request).has_value();
+    const Node& node = entry.second;
+    return node.present && fit(node.free, node.gpu_free, request).has_value();
   });
 }
 
 bool Placement::is_feasible(const ResourceAmounts& request) const {
-  return std::any_of(nodes_.begin(), nodes_.end(),
-                     [&](const auto& entry) { return entry.second.capacity.covers(request); });
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    return fit(entry.second.capacity, entry.second.gpu_capacity, request).has_value();
+  });
 }
 
 std::string Placement::explain_infeasible(const ResourceAmounts& request) const {

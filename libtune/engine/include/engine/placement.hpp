@@ -47,10 +47,12 @@ class Placement {
     std::string name;
     bool present = false;
     ResourceAmounts capacity;
-    ResourceAmounts free;                // "gpu" included
-    std::vector<std::int64_t> gpu_free;  // thousandths left of each device
+    ResourceAmounts free;                    // "gpu" included
+    std::vector<std::int64_t> gpu_capacity;  // thousandths of each device that are not lost
+    std::vector<std::int64_t> gpu_free;      // and what is free of them
   };
-  [[nodiscard]] static std::optional<ResourceGrant> fit(const Node& node,
+  [[nodiscard]] static std::optional<ResourceGrant> fit(const ResourceAmounts& free,
+                                                        const std::vector<std::int64_t>& gpu_free,
                                                         const ResourceAmounts& request);
   static void take(Node& node, const ResourceGrant& grant);
   static std::int64_t share(const ResourceGrant& grant);

@@ -142,6 +142,7 @@ void EngineChecker::note_result(TrialId id, const RunningStart& running, const R
   const bool has_progressed = time && (!trial.progress || *time > *trial.progress);
   arrival.must_be_told = arrival.is_new && has_target && has_progressed && !trial.lacked_metric;
   if (arrival.must_be_told) trial.progress = time;
+  arrival.may_be_told = is_beyond && has_target && !trial.stop_decided && !ending_;
   arrivals_.push_back(arrival);
 }
 

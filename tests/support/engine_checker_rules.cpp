@@ -91,6 +91,10 @@ void EngineChecker::note_decision(const RecordingScheduler::Call& call) {
   });
   if (arrival == arrivals_.end()) broken(call.trial, "the scheduler is told what did not arrive");
   arrival->is_told = true;
+  if (!arrival->may_be_told) {
+    broken(call.trial, "the scheduler is told of iteration " + std::to_string(call.iteration) +
+                           ", of which it must not hear");
+  }
   if (call.threw || call.answer == Decision::proceed) return;
   if (!arrival->is_waiting && !std::get<engine::Reported>(arrival->report).result.done) {
     broken(call.trial, "the decision on iteration " + std::to_string(call.iteration) +

@@ -108,7 +108,8 @@ class EngineChecker {
     engine::TrialReport report;
     bool is_new = false;        ///< Beyond all that was recorded before, and nothing is decided.
     bool must_be_told = false;  ///< To the scheduler.
-    bool is_waiting = false;    ///< It reached the horizon, so that a decision comes in time.
+    bool may_be_told = false;
+    bool is_waiting = false;  ///< It reached the horizon, so that a decision comes in time.
     bool may_be_dropped = false;
     bool is_recorded = false;
     bool is_told = false;

@@ -41,7 +41,8 @@ T number(const po::variables_map& values, const std::string& option, T lowest,
 
 std::optional<Options> parse_options(int argc, const char* const* argv) {
   const std::string folder(tune::trainables::fashion_mnist_folder);
-  po::options_description description("options");
+  constexpr unsigned line_length = 100;
+  po::options_description description("options", line_length);
   const auto text = [](const char* fallback) {
     return po::value<std::string>()->default_value(fallback);
   };
@@ -56,11 +57,14 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
       ("help", "print this and leave");
   po::variables_map values;
   try {
-    // No positional arguments: an argument without a name is refused.
-    const po::positional_options_description none;
-    po::store(po::command_line_parser(argc, argv).options(description).positional(none).run(),
-              values);
-    po::notify(values);
+    const po::parsed_options parsed = po::parse_command_line(argc, argv, description);
+    for (const auto& option : parsed.options) {
+      if (option.string_key.empty()) {
+        throw std::invalid_argument("unexpected argument " + option.value.at(0) +
+                                    ", options begin with --");
+      }
+    }
+    po::store(parsed, values);
   } catch (const po::error& error) {
     throw std::invalid_argument(error.what());
   }

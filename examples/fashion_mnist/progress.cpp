@@ -5,15 +5,20 @@
 #include <sstream>
 #include <vector>
 
+namespace {
+
+std::string four_digits(double accuracy) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4) << accuracy;
+  return text.str();
+}
+
+}  // namespace
+
 std::ostream& Progress::line() {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
   return out_ << std::setw(5) << static_cast<int>(elapsed.count()) << " s  " << std::setw(3)
               << ended_ << '/' << trials_ << "  ";
-}
-
-void Progress::on_experiment_start(const tune::ExperimentInfo& experiment) {
-  start_ = std::chrono::steady_clock::now();
-  out_ << "results in " << experiment.path.string() << '\n';
 }
 
 void Progress::on_trial_start(const tune::TrialInfo& trial) {
@@ -31,7 +36,7 @@ void Progress::on_trial_completed(const tune::TrialInfo& trial, const tune::Tria
   running_.erase(trial.id);
   best_ = std::max(best_.value_or(last.accuracy), last.accuracy);
   line() << "trial " << trial.id << " ends after epoch " << last.epoch << ": accuracy "
-         << last.accuracy << " (best " << *best_ << ")\n";
+         << four_digits(last.accuracy) << ", best " << four_digits(*best_) << '\n';
 }
 
 void Progress::on_trial_failed(const tune::TrialInfo& trial, const tune::TrialEnd& end,

@@ -15,7 +15,6 @@ class Progress final : public tune::Callback {
   /// @param out outlives the experiment; nobody else writes to it meanwhile.
   Progress(std::ostream& out, std::int64_t trials) : out_(out), trials_(trials) {}
 
-  void on_experiment_start(const tune::ExperimentInfo& experiment) override;
   void on_trial_start(const tune::TrialInfo& trial) override;
   void on_trial_result(const tune::TrialInfo& trial, const tune::Result& result) override;
   void on_trial_completed(const tune::TrialInfo& trial, const tune::TrialEnd& end) override;

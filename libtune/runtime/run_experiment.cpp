@@ -65,6 +65,12 @@ class Run {
 Run::Run(caf::actor_system& system, ExperimentSetup& setup, std::shared_ptr<RunnerPool> pool)
     : system_(system), self_(system), pool_(std::move(pool)) {
   callbacks_ = watch(system.spawn<caf::detached>(serve_callbacks, setup.hub, setup.info));
+  // on_experiment_start comes before anything starts: an answer to nothing says that it is through.
+  self_->request(callbacks_, caf::infinite, RecordTurn{})
+      .receive([](const RecordTurnDone&) {},
+               [&](const caf::error& error) {
+                 throw std::logic_error("tune met a fault of its own: " + system.render(error));
+               });
   searcher_ = watch(system.spawn<caf::detached>(serve_searcher, setup.suggestions));
   DriverSetup driver_setup;
   driver_setup.engine = std::move(setup.engine);

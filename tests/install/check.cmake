@@ -44,6 +44,7 @@ else()
   endif()
 endif()
 
+file(REMOVE_RECURSE "${build}/results")  # of an earlier run in a kept folder
 execute_process(COMMAND "${build}/stranger" WORKING_DIRECTORY "${build}" RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "the stranger's program ended with ${result}")

@@ -17,10 +17,10 @@ target_compile_features(tune_headers INTERFACE cxx_std_20)
 #   DEPENDS <folder>...   folders of ours whose headers it includes
 #   LINK <target>...      libraries that its sources use
 #   HEADERS_LINK <target>... libraries that its private headers include
-#   UNITY                 compile the sources in batches; pays where headers are heavy (CAF), and asks
-#                         that names in anonymous namespaces differ across the folder's files)
+#   NO_UNITY)             compile each source by itself. Else TUNE_UNITY takes eight at once, in half the
+#                         time, and names in anonymous namespaces differ across the folder's files
 function(tune_add_folder folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "" "SOURCES;DEPENDS;LINK;HEADERS_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_UNITY" "" "SOURCES;DEPENDS;LINK;HEADERS_LINK")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tune_add_folder(${folder}): unknown argument: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -51,7 +51,7 @@ function(tune_add_folder folder)
   add_library(${objects} OBJECT ${arg_SOURCES})
   target_link_libraries(${objects} PRIVATE ${name} ${arg_LINK} tune_warnings)
   set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  if(arg_UNITY AND TUNE_UNITY)
+  if(TUNE_UNITY AND NOT arg_NO_UNITY)
     set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
   if(TUNE_PCH)

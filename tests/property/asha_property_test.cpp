@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -20,6 +19,7 @@
 #include <tune/random.hpp>
 #include <tune/schedulers/asha.hpp>
 
+#include "support/limits.hpp"
 #include "support/scheduler_bench.hpp"
 #include "support/seed.hpp"
 
@@ -118,8 +118,7 @@ T pick(Random& random, const T (&values)[N]) {
 }
 
 double draw_value(Random& random) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  constexpr double special[] = {0.0, -0.0, inf, -inf, std::numeric_limits<double>::quiet_NaN()};
+  constexpr double special[] = {0.0, -0.0, test::inf, -test::inf, test::nan};
   switch (random.below(4)) {
     case 0:
       return static_cast<double>(random.below(5));  // often equal

@@ -11,11 +11,11 @@
 #include <tune/domain.hpp>
 #include <tune/search_space.hpp>
 
+#include "support/limits.hpp"
+
 namespace tune {
 namespace {
 
-constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 constexpr double last_unit = 1 - 0x1p-53;  // the largest u
 
 // The values at `count` equally spaced quantiles, the ends included.
@@ -149,29 +149,29 @@ TEST_CASE("quantised values have their fair weight", "[domain]") {
 }
 
 TEST_CASE("the widest integer ranges do not overflow", "[domain]") {
-  const Domain all = randint(lowest, highest);
-  CHECK(all.from_unit(0) == lowest);
+  const Domain all = randint(test::lowest, test::highest);
+  CHECK(all.from_unit(0) == test::lowest);
   CHECK(all.from_unit(0.5) == -1);
-  CHECK(all.from_unit(last_unit).get<std::int64_t>() > highest - 4096);
+  CHECK(all.from_unit(last_unit).get<std::int64_t>() > test::highest - 4096);
   CHECK(all.count() == std::numeric_limits<std::uint64_t>::max());
-  CHECK(all.value_at(0) == lowest);
-  CHECK(all.value_at(*all.count() - 1) == highest - 1);
+  CHECK(all.value_at(0) == test::lowest);
+  CHECK(all.value_at(*all.count() - 1) == test::highest - 1);
   CHECK(all.index_of(0) == std::uint64_t{1} << 63U);
-  CHECK_FALSE(all.contains(highest));
+  CHECK_FALSE(all.contains(test::highest));
 
-  const Domain inclusive = qrandint(lowest, highest, 1);
+  const Domain inclusive = qrandint(test::lowest, test::highest, 1);
   CHECK(inclusive.count() == std::nullopt);  // 2^64
-  CHECK(inclusive.from_unit(0) == lowest);
+  CHECK(inclusive.from_unit(0) == test::lowest);
   CHECK(inclusive.from_unit(0.5) == 0);
-  CHECK(inclusive.contains(highest));
+  CHECK(inclusive.contains(test::highest));
 
-  const Domain log = lograndint(1, highest);
+  const Domain log = lograndint(1, test::highest);
   CHECK(log.from_unit(0) == 1);
-  CHECK(log.from_unit(last_unit).get<std::int64_t>() < highest);
-  CHECK(log.from_unit(last_unit).get<std::int64_t>() > highest / 2);
-  CHECK(lograndint(highest - 1, highest).from_unit(0.5) == highest - 1);
-  CHECK(qrandint(highest - 5, highest, highest).from_unit(0.5) == highest);
-  CHECK(qrandint(lowest, -1, highest).value_at(0) == -highest);
+  CHECK(log.from_unit(last_unit).get<std::int64_t>() < test::highest);
+  CHECK(log.from_unit(last_unit).get<std::int64_t>() > test::highest / 2);
+  CHECK(lograndint(test::highest - 1, test::highest).from_unit(0.5) == test::highest - 1);
+  CHECK(qrandint(test::highest - 5, test::highest, test::highest).from_unit(0.5) == test::highest);
+  CHECK(qrandint(test::lowest, -1, test::highest).value_at(0) == -test::highest);
 }
 
 TEST_CASE("normal values are finite and follow the normal quantile", "[domain]") {

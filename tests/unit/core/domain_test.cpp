@@ -11,13 +11,12 @@
 
 #include <tune/search_space.hpp>
 
+#include "support/limits.hpp"
+
 namespace tune {
 namespace {
 
 using Catch::Contains;
-
-constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 
 TEST_CASE("each kind says what it is, in words and as a recorded definition", "[domain]") {
   const auto definition = [](const Domain& domain) { return domain.json().dump(); };
@@ -27,7 +26,7 @@ TEST_CASE("each kind says what it is, in words and as a recorded definition", "[
   CHECK(definition(quniform(0, 1, 0.25)) == R"({"high":1.0,"kind":"quniform","low":0.0,"q":0.25})");
   CHECK(qnormal(0, 2, 0.5).describe() == "qnormal(0, 2, 0.5)");
   CHECK(definition(qnormal(0, 2, 0.5)) == R"({"kind":"qnormal","mean":0.0,"q":0.5,"sd":2.0})");
-  CHECK(randint(lowest, highest).describe() ==
+  CHECK(randint(test::lowest, test::highest).describe() ==
         "randint(-9223372036854775808, 9223372036854775807)");
   CHECK(definition(qrandint(10, 40, 10)) == R"({"high":40,"kind":"qrandint","low":10,"q":10})");
   CHECK(choice({1, 1.0, "1"}).describe() == R"(choice(1, 1.0, "1"))");

@@ -1,14 +1,13 @@
 #include <cmath>
-#include <limits>
 
 #include <catch2/catch.hpp>
 
 #include "engine_bench.hpp"
 
+#include "support/limits.hpp"
+
 namespace tune::engine {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 TEST_CASE("NaN and infinity are told, kept as they are, and end nothing", "[engine]") {
   EngineBench bench(minimise_loss());
@@ -16,8 +15,8 @@ TEST_CASE("NaN and infinity are told, kept as they are, and end nothing", "[engi
   bench.report(0, 1, {{"loss", std::nan("")}});
   CHECK(bench.given<Proceed>().size() == 1);
   CHECK(std::isnan(bench.given<RecordResult>().at(0).result.target()));
-  bench.report(0, 2, {{"loss", -infinity}});
-  CHECK(bench.given<RecordResult>().at(0).result.target() == -infinity);
+  bench.report(0, 2, {{"loss", -test::inf}});
+  CHECK(bench.given<RecordResult>().at(0).result.target() == -test::inf);
   CHECK_FALSE(bench.engine.context().find(TrialId{0})->best());
   bench.report(0, 3, {{"loss", 2.0}}).report(0, 4, {{"loss", std::nan("")}});
   CHECK(bench.engine.context().find(TrialId{0})->best() == 2.0);

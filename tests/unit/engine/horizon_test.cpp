@@ -1,11 +1,12 @@
 #include "engine/horizon.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include <catch2/catch.hpp>
 
 #include "engine_bench.hpp"
+
+#include "support/limits.hpp"
 
 namespace tune::engine {
 namespace {
@@ -61,14 +62,12 @@ std::unique_ptr<PuppetScheduler> promising(double time) {
   return puppet;
 }
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 TEST_CASE("a scheduler that promises nothing decides at each result", "[horizon]") {
   CHECK(running({}).launch(0).horizon.every_result);
 }
 
 TEST_CASE("a promise for ever and no criterion let a trial run through", "[horizon]") {
-  EngineBench bench(EngineOptions{}, promising(infinity));
+  EngineBench bench(EngineOptions{}, promising(test::inf));
   bench.join().suggest(0);
   CHECK(bench.launch(0).horizon == Horizon{});
   CHECK(bench.report(0, 1).given<Proceed>().empty());
@@ -90,13 +89,13 @@ TEST_CASE("the horizon is the minimum over scheduler and stop criteria", "[horiz
 TEST_CASE("a function that stops is asked at each result", "[horizon]") {
   EngineOptions options;
   options.stop = stop_when([](const Trial&, const Result&) { return false; });
-  EngineBench bench(options, promising(infinity));
+  EngineBench bench(options, promising(test::inf));
   bench.join().suggest(0);
   CHECK(bench.launch(0).horizon.every_result);
 }
 
 TEST_CASE("under strict_metric a trial waits after its first result alone", "[horizon]") {
-  EngineBench bench(minimise_loss(), promising(infinity));
+  EngineBench bench(minimise_loss(), promising(test::inf));
   bench.join().suggest(0);
   CHECK(bench.launch(0).horizon.is_reached(result_at(1)));
   bench.report(0, 1);
@@ -116,7 +115,7 @@ TEST_CASE("a scheduler's promise counts in its own time_attr", "[horizon]") {
 }
 
 TEST_CASE("an earlier decision reaches a trial that runs on", "[horizon]") {
-  auto puppet = promising(infinity);
+  auto puppet = promising(test::inf);
   puppet->result = [](SchedulerContext& context, const Trial& trial, const Result&) {
     if (trial.id() == TrialId{1}) context.no_decision_before(TrialId{0}, 5);
     return Decision::proceed;

@@ -1,13 +1,13 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "support/comma_locale.hpp"
+#include "support/limits.hpp"
 #include "trial_files.hpp"
 
 namespace tune {
@@ -16,8 +16,6 @@ namespace {
 using test::CsvTable;
 using test::make_result;
 using test::TrialFiles;
-
-constexpr double inf = std::numeric_limits<double>::infinity();
 
 TEST_CASE("progress.csv has metrics, automatic fields and the flat configuration", "[csv]") {
   TrialFiles files({"csv"});
@@ -180,7 +178,7 @@ TEST_CASE("ME-03: values that are not finite stand in progress.csv as pandas rea
           "[ME-03]") {
   TrialFiles files({"csv"});
   files.start();
-  files.report(1, {{"a", inf}, {"b", -inf}, {"c", std::numeric_limits<double>::quiet_NaN()}});
+  files.report(1, {{"a", test::inf}, {"b", -test::inf}, {"c", test::nan}});
   files.complete();
   const CsvTable table(files.file("progress.csv"));
   CHECK(table.cell(0, "a") == "inf");

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <cstdint>
 #include <ctime>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 #include "support/comma_locale.hpp"
+#include "support/limits.hpp"
 #include "trial_files.hpp"
 
 namespace tune {
@@ -18,9 +18,6 @@ namespace {
 using test::json_lines;
 using test::make_result;
 using test::TrialFiles;
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 TEST_CASE("a row of result.json has the fields that readers of Ray Tune's results expect",
           "[json]") {
@@ -63,8 +60,8 @@ TEST_CASE("a row of result.json has the fields that readers of Ray Tune's result
 
 TEST_CASE("ME-03: a line of result.json is strict JSON whatever was reported", "[ME-03]") {
   TrialFiles files({"json"});
-  files.start({{"clip", inf}, {"schedule", {0.5, nan}}});
-  files.report(1, {{"loss", inf}, {"gap", -inf}, {"acc", nan}});
+  files.start({{"clip", test::inf}, {"schedule", {0.5, test::nan}}});
+  files.report(1, {{"loss", test::inf}, {"gap", -test::inf}, {"acc", test::nan}});
   files.report(2, {{"loss", 1.0}});
   files.complete();
 

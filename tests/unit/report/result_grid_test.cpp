@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -13,15 +12,13 @@
 #include <catch2/catch.hpp>
 
 #include "hub_run.hpp"
+#include "support/limits.hpp"
 #include "support/seed.hpp"
 
 namespace tune {
 namespace {
 
 using test::HubRun;
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 void append_line(const std::filesystem::path& path, const std::string& text) {
   report::append_to_file(path, text);
@@ -31,12 +28,12 @@ TEST_CASE("ME-02: NaN never wins, and the best value so far is not forgotten", "
   HubRun run({"json"}, {}, Objective{"acc", Mode::max});
   run.run(0);
   run.report(0, {{"acc", 0.9}});
-  run.report(0, {{"acc", nan}});
+  run.report(0, {{"acc", test::nan}});
   run.run(1);
   run.report(1, {{"acc", 0.8}});
   run.report(1, {{"acc", 0.8}});
   run.run(2);
-  run.report(2, {{"acc", nan}});
+  run.report(2, {{"acc", test::nan}});
   for (const std::uint64_t trial : {0, 1, 2}) run.complete(trial);
   run.end();
   const ResultGrid results = run.hub().take_results();
@@ -53,7 +50,7 @@ TEST_CASE("ME-02: no best trial among NaN only is an error that says so", "[ME-0
   HubRun run({"json"}, {}, Objective{"acc", Mode::max});
   for (const std::uint64_t trial : {0, 1}) {
     run.run(trial);
-    run.report(trial, {{"acc", nan}, {"loss", 1.0}});
+    run.report(trial, {{"acc", test::nan}, {"loss", 1.0}});
     run.complete(trial);
   }
   run.end();
@@ -69,12 +66,12 @@ TEST_CASE("ME-03: values that are not finite come back exactly and are never the
   const std::vector<std::string> exporters =
       GENERATE(std::vector<std::string>{"json"}, std::vector<std::string>{});
   HubRun run(exporters);
-  run.run(0, {{"clip", -inf}, {"list", {1, nan}}});
-  run.report(0, {{"loss", inf}, {"gap", -inf}, {"acc", nan}});
+  run.run(0, {{"clip", -test::inf}, {"list", {1, test::nan}}});
+  run.report(0, {{"loss", test::inf}, {"gap", -test::inf}, {"acc", test::nan}});
   run.report(0, {{"loss", 1.0}});
   run.run(1, {{"clip", 1.0}});
   run.report(1, {{"loss", 1.0}});
-  run.report(1, {{"loss", inf}, {"gap", -inf}, {"acc", nan}});
+  run.report(1, {{"loss", test::inf}, {"gap", -test::inf}, {"acc", test::nan}});
   run.complete(0);
   run.complete(1);
   run.end();
@@ -82,8 +79,8 @@ TEST_CASE("ME-03: values that are not finite come back exactly and are never the
       exporters.empty() ? run.hub().take_results() : ResultGrid::open(run.path());
   CHECK(results.best().id == TrialId(0));
   CHECK(results[0].state == TrialState::terminated);
-  CHECK(results[0].config == Config({{"clip", -inf}, {"list", {1, nan}}}));
-  const Metrics expected = {{"loss", inf}, {"gap", -inf}, {"acc", nan}};
+  CHECK(results[0].config == Config({{"clip", -test::inf}, {"list", {1, test::nan}}}));
+  const Metrics expected = {{"loss", test::inf}, {"gap", -test::inf}, {"acc", test::nan}};
   CHECK(results[1].metrics == expected);
   CHECK(results[0].history().at(0).metrics == expected);  // also in its order
   CHECK(results[0].history().at(1).metrics == Metrics{{"loss", 1.0}});
@@ -144,7 +141,8 @@ TEST_CASE("FA-04: where all trials failed, the query for the best says how many 
 TEST_CASE("scopes choose among a trial's results", "[result_grid]") {
   HubRun run;
   run.run(0);
-  for (const double loss : {1.0, 9.0, 8.0, inf, 6.0, 5.0, 4.0, 3.0, 2.0, 7.0, 10.0, nan}) {
+  for (const double loss :
+       {1.0, 9.0, 8.0, test::inf, 6.0, 5.0, 4.0, 3.0, 2.0, 7.0, 10.0, test::nan}) {
     run.report(0, {{"loss", loss}});
   }
   run.report(0, {{"other", 1}});  // this one has no loss
@@ -289,7 +287,7 @@ TEST_CASE("without a json exporter the history is in memory", "[result_grid]") {
 TEST_CASE("the best checkpoint is that of the best iteration", "[result_grid]") {
   HubRun run;
   run.run(0);
-  const std::vector<double> losses = {3.0, 1.0, nan, 2.0, 1.0};
+  const std::vector<double> losses = {3.0, 1.0, test::nan, 2.0, 1.0};
   for (std::size_t i = 0; i < losses.size(); ++i) {
     run.report(0, {{"loss", losses[i]}});
     if (i > 0) run.checkpoint(0, static_cast<std::int64_t>(i) + 1);
@@ -387,7 +385,7 @@ TEST_CASE("a damaged line is an error with file and line", "[result_grid]") {
 TEST_CASE("the grid is written as CSV and as JSON", "[result_grid]") {
   HubRun run;
   run.run(0, {{"lr", 0.1}, {"net", {{"depth", 2}}}});
-  run.report(0, {{"loss", inf}, {"note", "a,\"b\""}});
+  run.report(0, {{"loss", test::inf}, {"note", "a,\"b\""}});
   run.checkpoint(0, 1);
   run.complete(0);
   run.run(1, {{"optimizer", "adam"}});

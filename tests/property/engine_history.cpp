@@ -156,6 +156,7 @@ RandomSchedulerOptions draw_scheduler(Dice& dice, bool has_checkpoints) {
   RandomSchedulerOptions options;
   options.stop = dice.rare(0.3);
   options.promise = dice.rare(0.9);
+  if (dice.chance(0.2)) options.time_attr = "epoch";
   options.stop_other = dice.rare(0.1);
   options.unpause = dice.rare(0.5);
   options.hold = dice.rare(0.5);

@@ -2,10 +2,11 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include <tune/random.hpp>
+
+#include "support/limits.hpp"
 
 namespace tune::test {
 namespace {
@@ -98,11 +99,12 @@ class RandomBehaviour final : public TrialBehaviour {
                   static_cast<std::uint64_t>(iteration));
     const double score = random.uniform() + 0.1 * static_cast<double>(iteration);
     Metrics metrics = {{"loss", 1 / (1 + score)}};
+    // A measure of progress of the user's own: now and then it stands still or goes back.
+    metrics.set("epoch", iteration - static_cast<std::int64_t>(random.below(3)));
     if (random.uniform() < options_.missing) return metrics;
     metrics.set("score", score);
     if (random.uniform() < options_.not_finite) {
-      constexpr double inf = std::numeric_limits<double>::infinity();
-      metrics.set("score", std::array{inf, -inf, std::nan("")}[random.below(3)]);
+      metrics.set("score", std::array{test::inf, -test::inf, std::nan("")}[random.below(3)]);
     }
     if (random.uniform() < options_.text) metrics.set("score", "unavailable");
     return metrics;

@@ -27,8 +27,9 @@ struct RandomBehaviourOptions {
   double no_end = 0;             ///< A trial that would never end by itself.
 };
 
-/// "score" (random, rising with the iterations) and "loss" (falling). What a step reports depends
-/// on seed, trial and iteration alone; whether it fails depends on the incarnation too.
+/// "score" (random, rising with the iterations), "loss" (falling) and "epoch" (rising, mostly).
+/// What a step reports depends on seed, trial and iteration alone; whether it fails depends on the
+/// incarnation too.
 [[nodiscard]] std::unique_ptr<TrialBehaviour> random_behaviour(
     const RandomBehaviourOptions& options);
 

@@ -138,10 +138,7 @@ void EngineChecker::note_result(TrialId id, const RunningStart& running, const R
     if (!has_target && (is_fatal || metric != nullptr)) trial.lacked_metric = true;
   }
   arrival.may_be_dropped = trial.lacked_metric;
-  const std::optional<double> time = result.number(scheduler_.time_attr());
-  const bool has_progressed = time && (!trial.progress || *time > *trial.progress);
-  arrival.must_be_told = arrival.is_new && has_target && has_progressed && !trial.lacked_metric;
-  if (arrival.must_be_told) trial.progress = time;
+  arrival.must_be_told = arrival.is_new && has_target && !trial.lacked_metric;
   arrival.may_be_told = is_beyond && has_target && !trial.stop_decided && !ending_;
   arrivals_.push_back(arrival);
 }

@@ -100,7 +100,12 @@ void EngineChecker::note_decision(const RecordingScheduler::Call& call) {
     broken(call.trial, "the decision on iteration " + std::to_string(call.iteration) +
                            " comes too late: the trial ran on");
   }
+  const TrialLog& trial = trials_.at(call.trial);
   if (call.answer == Decision::stop) trials_.at(call.trial).stop_decided = true;
+  if (call.answer == Decision::pause && trial.running && !trial.running->is_end_ordered() &&
+      !trial.ends_itself && !has_requests()) {
+    broken(call.trial, "is to pause and is not told so");
+  }
 }
 
 // --- what must hold after every event
@@ -133,7 +138,7 @@ void EngineChecker::check_stops() {
   }
 }
 
-void EngineChecker::check_arrivals() const {
+void EngineChecker::check_arrivals() {
   if (suggested_now_ && !ending_ && !scheduler_threw_ && !may_end_early_ && !end_)
     broken(*suggested_now_, "suggested and then forgotten");
   for (const Arrival& arrival : arrivals_) {
@@ -144,13 +149,22 @@ void EngineChecker::check_arrivals() const {
     if (!arrival.is_recorded && !arrival.may_be_dropped) {
       broken(arrival.trial, what + " arrived and was not recorded");
     }
-    const TrialLog& trial = trials_.at(arrival.trial);
+    if (reported == nullptr) continue;
+    TrialLog& trial = trials_.at(arrival.trial);
     const bool is_the_only =
         std::count_if(arrivals_.begin(), arrivals_.end(), [&](const auto& a) {
           return a.trial == arrival.trial && std::holds_alternative<engine::Reported>(a.report);
         }) == 1;
     const bool is_decided = trial.stop_decided || trial.change_decided || scheduler_threw_;
-    if (arrival.must_be_told && !arrival.is_told && (is_the_only || !is_decided)) {
+    // Only progress that grows is news to a scheduler.
+    const std::optional<double> progress = reported->result.number(scheduler_.time_attr());
+    const bool has_progressed = progress && (!trial.progress || *progress > *trial.progress);
+    if (arrival.is_told && !has_progressed) {
+      broken(arrival.trial, what + " was told to the scheduler, and is no progress");
+    }
+    if (arrival.is_told) trial.progress = progress;
+    if (arrival.must_be_told && has_progressed && !arrival.is_told &&
+        (is_the_only || !is_decided)) {
       broken(arrival.trial, what + " was not told to the scheduler");
     }
   }

@@ -15,7 +15,7 @@ class RandomScheduler final : public TrialScheduler {
                            const Result& result) override {
     Random random = next_random(context, trial.id());
     ask_something(context, random);
-    const auto time = static_cast<double>(result.training_iteration);
+    const double time = *result.number(options_.time_attr);
     if (time < promised_[trial.id()]) return Decision::proceed;
     if (random.uniform() < options_.promise) {
       promised_[trial.id()] = time + 1 + static_cast<double>(random.below(4));
@@ -31,7 +31,7 @@ class RandomScheduler final : public TrialScheduler {
   void on_trial_added(SchedulerContext& context, const Trial& trial) override {
     Random random = next_random(context, trial.id());
     if (random.uniform() < options_.promise) {
-      promised_[trial.id()] = static_cast<double>(random.below(5));
+      promised_[trial.id()] = static_cast<double>(random.below(5));  // "epoch" counts alike
       context.no_decision_before(trial.id(), promised_[trial.id()]);
     }
     ask_something(context, random);
@@ -69,6 +69,7 @@ class RandomScheduler final : public TrialScheduler {
     return options_.pause + options_.pause_other + options_.exploit > 0;
   }
   [[nodiscard]] bool needs_metric() const override { return false; }
+  [[nodiscard]] std::string time_attr() const override { return options_.time_attr; }
   [[nodiscard]] Json options() const override { return {{"name", "dice"}}; }
 
  private:

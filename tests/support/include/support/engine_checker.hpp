@@ -86,7 +86,7 @@ class EngineChecker {
   void note_decisions();
   void note_decision(const RecordingScheduler::Call& call);
   void check_refused(const engine::Command& command) const;
-  void check_arrivals() const;
+  void check_arrivals();
   void check_stops();
   void check_trial(TrialId id, const TrialLog& trial) const;
   void check_counts(const engine::Engine& engine) const;

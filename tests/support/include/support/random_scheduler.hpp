@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <tune/scheduler.hpp>
 
@@ -20,10 +21,11 @@ struct RandomSchedulerOptions {
   double save = 0;
   double exploit = 0;
   double set_resources = 0;
-  double hold = 0;           ///< In choose_trial_to_run.
-  double choose = 0;         ///< In choose_trial_to_run: a random pending or paused trial.
-  double choose_wrong = 0;   ///< There too: one that is running, ended or unknown.
-  double throws = 0;         ///< In any call.
+  double hold = 0;          ///< In choose_trial_to_run.
+  double choose = 0;        ///< In choose_trial_to_run: a random pending or paused trial.
+  double choose_wrong = 0;  ///< There too: one that is running, ended or unknown.
+  double throws = 0;        ///< In any call.
+  std::string time_attr = "training_iteration";
   std::int64_t max_cpu = 2;  ///< For set_resources.
 };
 

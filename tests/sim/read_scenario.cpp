@@ -111,6 +111,12 @@ class Reader {
       engine.max_failures = whole(take());
     } else if (word == "max_concurrent") {
       engine.max_concurrent = whole(take());
+    } else if (word == "max_infeasible") {
+      engine.max_infeasible = static_cast<std::uint64_t>(whole(take()));
+    } else if (word == "nodes") {
+      expect_word("may");
+      expect_word("join");
+      engine.fixed_cluster = false;
     } else if (word == "strict_metric") {
       engine.strict_metric = take() == "on";
     } else if (word == "time_budget") {
@@ -212,6 +218,9 @@ class Reader {
       trial.failures.push_back(std::move(failure));
     } else if (what == "invalid") {
       trial.invalid = take();
+    } else if (what == "cannot") {
+      expect_word("load");
+      trial.unloadable = take();
     } else if (what == "deaf") {
       trial.deaf_for_steps = static_cast<int>(whole(take()));
     } else {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -55,6 +56,11 @@ class ScriptedBehaviour final : public TrialBehaviour {
     return outcome;
   }
 
+  std::string load(const engine::Launch& launch) override {
+    const std::string& text = scenario_.of(launch.trial).unloadable;
+    return loaded_.insert(launch.trial).second ? text : std::string();
+  }
+
   int steps_before_it_obeys(const engine::Launch& launch) override {
     return scenario_.of(launch.trial).deaf_for_steps;
   }
@@ -62,6 +68,7 @@ class ScriptedBehaviour final : public TrialBehaviour {
  private:
   const Scenario& scenario_;
   std::map<std::pair<TrialId, std::size_t>, std::int64_t> failed_;
+  std::set<TrialId> loaded_;
 };
 
 /// Does what the lines beginning with `when` say.

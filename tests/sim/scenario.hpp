@@ -39,6 +39,7 @@ struct ScriptedTrial {
   };
   std::vector<Failure> failures;
   std::string invalid;     ///< Not empty: setup refuses the configuration so.
+  std::string unloadable;  ///< Not empty: the first checkpoint cannot be loaded.
   int deaf_for_steps = 0;  ///< Steps that it makes before it heeds an order.
 };
 

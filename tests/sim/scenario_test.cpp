@@ -53,6 +53,21 @@ TUNE_SCENARIO_CASE("FA-03: two retries make three attempts", "retry_limit_2.txt"
 TUNE_SCENARIO_CASE("FA-03: retries without a limit go on until stopped", "retry_unlimited.txt")
 TUNE_SCENARIO_CASE("FA-06: an invalid configuration is not retried", "invalid_configuration.txt")
 TUNE_SCENARIO_CASE("RS-01: a request that no node can hold is refused", "infeasible_request.txt")
+TUNE_SCENARIO_CASE("SC-02: progress that jumps over rungs is judged at the highest",
+                   "jump_over_rungs.txt")
+TUNE_SCENARIO_CASE("SC-04: falling scores stop at the first rung, one after the other",
+                   "asha_falling.txt")
+TUNE_SCENARIO_CASE("SC-04: rising scores all pass the first rung", "asha_rising.txt")
+TUNE_SCENARIO_CASE("ME-07: a function that ends adds no row", "function_ends.txt")
+TUNE_SCENARIO_CASE("ME-10: equal scores are stopped by nobody", "equal_scores.txt")
+TUNE_SCENARIO_CASE("FA-04: the experiment ends though every trial fails", "every_trial_fails.txt")
+TUNE_SCENARIO_CASE("FA-06: invalid configurations end the search at their bound",
+                   "invalid_everywhere.txt")
+TUNE_SCENARIO_CASE("RS-01: where nodes may join a request waits for a bigger one",
+                   "wait_for_a_bigger_node.txt")
+TUNE_SCENARIO_CASE("a clone that cannot be loaded is undone", "exploit_undone.txt")
+TUNE_SCENARIO_CASE("with one slot a trial that goes back waits for its turn",
+                   "one_slot_crash_in_turn.txt")
 TUNE_SCENARIO_CASE("SE-08: of nine points one fails and eight end well", "one_of_nine_fails.txt")
 
 TEST_CASE("a word that no script has is an error with its place", "[scenario]") {

@@ -46,10 +46,10 @@ class MedianAtMilestone final : public tune::TrialScheduler {
     return tune::Decision::proceed;
   }
 
-  bool needs_metric() const override { return true; }
+  [[nodiscard]] bool needs_metric() const override { return true; }
 
   // All state, so that a snapshot can take the place of a replay.
-  tune::Json save() const override {
+  [[nodiscard]] tune::Json save() const override {
     tune::Json values = tune::Json::array();  // JSON has no NaN: null stands for what is not finite
     for (const double value : values_) {
       values.push_back(std::isfinite(value) ? tune::Json(value) : tune::Json());
@@ -65,11 +65,11 @@ class MedianAtMilestone final : public tune::TrialScheduler {
     stopped_ = state.at("stopped").get<int>();
   }
 
-  tune::Json options() const override {
+  [[nodiscard]] tune::Json options() const override {
     return {{"name", "median_at_milestone"}, {"milestone", milestone_}};
   }
 
-  std::string describe() const override {
+  [[nodiscard]] std::string describe() const override {
     return "median at " + std::to_string(milestone_) + ": " + std::to_string(values_.size()) +
            " judged, " + std::to_string(stopped_) + " stopped";
   }
@@ -83,7 +83,7 @@ TUNE_REGISTER_SCHEDULER("median_at_milestone", MedianAtMilestone)
 
 // Gradient descent on a parabola, as in the minimal example, in the form of a function.
 void train(const tune::Config& config) {
-  const double lr = config["lr"].get<double>();
+  const auto lr = config["lr"].get<double>();
   double x = 0;
   for (int i = 0; i < 16; ++i) {
     x -= lr * 2 * (x - 3);

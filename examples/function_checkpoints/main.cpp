@@ -20,7 +20,7 @@ void say(const std::string& text) {
 }
 
 void train(const tune::Config& config) {
-  const double lr = config["lr"].get<double>();
+  const auto lr = config["lr"].get<double>();
   int done = 0;
   double x = 0;
   const auto checkpoint = tune::track::checkpoint();

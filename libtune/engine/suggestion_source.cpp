@@ -42,8 +42,8 @@ std::optional<std::uint64_t> checked_samples(std::int64_t num_samples, const Sea
   return searcher.enumerates() ? std::optional<std::uint64_t>(1) : std::nullopt;
 }
 
-std::unique_ptr<Searcher> set_up(std::unique_ptr<Searcher> searcher, const SearchSpace& space,
-                                 const SuggestionOptions& options) {
+const Searcher& set_up(Searcher* searcher, const SearchSpace& space,
+                       const SuggestionOptions& options) {
   if (searcher == nullptr) throw std::invalid_argument("there is no searcher");
   const std::optional<Objective> own = searcher->objective();
   const std::optional<Objective> objective = own ? own : options.objective;
@@ -52,7 +52,7 @@ std::unique_ptr<Searcher> set_up(std::unique_ptr<Searcher> searcher, const Searc
                                 " needs a metric and a mode, and there are none");
   }
   searcher->setup({.space = &space, .objective = objective, .seed = options.seed});
-  return searcher;
+  return *searcher;
 }
 
 // The cell of a draw has no configuration left that no trial had.
@@ -63,16 +63,16 @@ using Draw = std::variant<Json, Wait, Exhausted, UsedUp>;
 
 class SuggestionSource::Implementation {
  public:
-  Implementation(SearchSpace space, SuggestionOptions options, std::unique_ptr<Searcher> searcher)
+  Implementation(SearchSpace space, SuggestionOptions options, std::unique_ptr<Searcher>& searcher)
       : space_(std::move(space)),
         options_(std::move(options)),
-        searcher_(set_up(std::move(searcher), space_, options_)),
-        builder_(space_, options_.seed, searcher_name(*searcher_)),
-        plan_(space_, searcher_->enumerates() ? Enumeration::Axes::all : Enumeration::Axes::grid,
-              checked_samples(options_.num_samples, *searcher_)),
+        builder_(space_, options_.seed, searcher_name(set_up(searcher.get(), space_, options_))),
+        plan_(space_, searcher->enumerates() ? Enumeration::Axes::all : Enumeration::Axes::grid,
+              checked_samples(options_.num_samples, *searcher)),
         avoids_duplicates_(options_.avoid_duplicates &&
                            Enumeration(space_, Enumeration::Axes::all).count() != plan_.cells()) {
     for (const Json& point : options_.points_to_evaluate) add_point(point);
+    searcher_ = std::move(searcher);
   }
 
   [[nodiscard]] std::optional<std::uint64_t> total() const { return plan_.total(); }
@@ -266,9 +266,9 @@ class SuggestionSource::Implementation {
 };
 
 SuggestionSource::SuggestionSource(SearchSpace space, SuggestionOptions options,
-                                   std::unique_ptr<Searcher> searcher)
-    : implementation_(std::make_unique<Implementation>(std::move(space), std::move(options),
-                                                       std::move(searcher))) {}
+                                   std::unique_ptr<Searcher>&& searcher)
+    : implementation_(
+          std::make_unique<Implementation>(std::move(space), std::move(options), searcher)) {}
 
 SuggestionSource::~SuggestionSource() = default;
 

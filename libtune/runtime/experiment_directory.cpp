@@ -1,5 +1,6 @@
 #include "runtime/experiment_directory.hpp"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -14,6 +16,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/number_text.hpp"
 
@@ -23,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view file_scheme = "file://";
+constexpr char first_file[] = "driver.log";  // of an experiment's directory
 
 fs::path home_directory() {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
@@ -117,13 +121,27 @@ void check_unused(const fs::path& experiment) {
   }
 }
 
-void claim_directory(const fs::path& experiment) {
+DirectoryClaim::DirectoryClaim(fs::path experiment) : path_(std::move(experiment)) {
   std::error_code error;
-  fs::create_directories(experiment.parent_path(), error);
-  if (error) refuse_directory(experiment, error.message());
-  const bool is_made = fs::create_directory(experiment, error);
-  if (error) refuse_directory(experiment, error.message());
-  if (!is_made) check_unused(experiment);
+  is_made_ = fs::create_directories(path_, error);
+  if (error) refuse_directory(path_, "it cannot be made: " + error.message());
+  check_unused(path_);
+  // A directory may have been there, empty, before: the first file in it decides whose it is.
+  const fs::path first = path_ / first_file;
+  const int file = ::open(first.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (file < 0) {
+    const std::string reason = std::error_code(errno, std::generic_category()).message();
+    if (errno == EEXIST) refuse_directory(path_, "another run has just begun in it");
+    refuse_directory(path_, "no file can be made in it: " + reason);
+  }
+  ::close(file);
+}
+
+DirectoryClaim::~DirectoryClaim() {
+  if (is_kept_) return;
+  std::error_code ignored;
+  fs::remove(path_ / first_file, ignored);
+  if (is_made_) fs::remove(path_, ignored);
 }
 
 }  // namespace tune::runtime

@@ -83,16 +83,6 @@ class DefaultsFilled {
   const bool has_own_searcher_;
 };
 
-std::unique_ptr<TrialScheduler> take_scheduler(Experiment& experiment) {
-  return std::exchange(experiment.scheduler,
-                       std::make_unique<TakenScheduler>(experiment.scheduler->options()));
-}
-
-std::unique_ptr<Searcher> take_searcher(Experiment& experiment) {
-  return std::exchange(experiment.searcher,
-                       std::make_unique<TakenSearcher>(experiment.searcher->options()));
-}
-
 std::uint64_t random_bits() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
@@ -219,12 +209,17 @@ ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment) {
   setup.checkpoint = experiment.checkpoint;
   setup.stop_grace = experiment.stop_grace;
   setup.hub = std::make_shared<report::CallbackHub>(experiment.exporters, experiment.callbacks);
+  // Whatever is refused leaves scheduler, searcher and disk as they were, for another try.
+  DirectoryClaim claim(setup.info.path);
+  const Json searcher_options = experiment.searcher->options();
   setup.suggestions = std::make_shared<engine::SuggestionSource>(
-      experiment.space, suggestion_options(experiment, setup.info), take_searcher(experiment));
+      experiment.space, suggestion_options(experiment, setup.info), std::move(experiment.searcher));
+  experiment.searcher = std::make_unique<TakenSearcher>(searcher_options);
   setup.engine = std::make_unique<engine::Engine>(
       engine_options(trainable, experiment, setup.info, *setup.suggestions),
-      take_scheduler(experiment));
-  claim_directory(setup.info.path);
+      std::exchange(experiment.scheduler,
+                    std::make_unique<TakenScheduler>(experiment.scheduler->options())));
+  claim.keep();
   return setup;
 }
 

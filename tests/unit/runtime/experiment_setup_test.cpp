@@ -12,8 +12,10 @@
 #include <catch2/catch.hpp>
 
 #include <tune/schedulers/asha.hpp>
+#include <tune/searchers/grid.hpp>
 #include <tune/searchers/random.hpp>
 
+#include "runtime/experiment_directory.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::runtime {
@@ -257,10 +259,48 @@ TEST_CASE("a refused definition keeps its scheduler and searcher", "[experiment_
   experiment.mode = Mode::min;
   experiment.scheduler = asha();
   experiment.searcher = random_search();
-  experiment.num_samples = 0;
-  CHECK_THROWS_AS(set_up(plain_function(), experiment), std::invalid_argument);
-  experiment.num_samples = 1;
+  const std::string storage = experiment.storage_path;
+  SECTION("refused for a field") {
+    experiment.num_samples = 0;
+    CHECK_THROWS_AS(set_up(plain_function(), experiment), std::invalid_argument);
+    experiment.num_samples = 1;
+  }
+  SECTION("refused for the storage") {
+    experiment.storage_path = "/dev/null/results";
+    CHECK_THROWS_WITH(
+        set_up(plain_function(), experiment),
+        "experiment directory /dev/null/results/run: it cannot be made: Not a directory");
+    experiment.storage_path = storage;
+  }
+  SECTION("refused by the searcher") {
+    experiment.searcher = grid();
+    experiment.space = {{"x", normal(0, 1)}};
+    CHECK_THROWS_AS(set_up(plain_function(), experiment), std::invalid_argument);
+    experiment.space = {{"x", choice({1, 2})}};
+  }
+  SECTION("refused for a point") {
+    experiment.points_to_evaluate = {{{"y", 1}}};
+    CHECK_THROWS_AS(set_up(plain_function(), experiment), std::invalid_argument);
+    experiment.points_to_evaluate = {};
+  }
   CHECK_NOTHROW(set_up(plain_function(), experiment));
+}
+
+TEST_CASE("of two runs that begin at once in one directory, one is refused", "[experiment_setup]") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "run";
+  SECTION("none of them found it") {}
+  SECTION("it was there, empty") { fs::create_directory(path); }
+  DirectoryClaim first(path);
+  CHECK_THROWS_WITH(DirectoryClaim(path), Catch::Contains(path.string()));
+  first.keep();
+}
+
+TEST_CASE("a claim that is not kept leaves nothing behind", "[experiment_setup]") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "a" / "run";
+  { const DirectoryClaim claim(path); }
+  CHECK_FALSE(fs::exists(path));
 }
 
 TEST_CASE("the definition holds all that a run was made of", "[experiment_setup]") {

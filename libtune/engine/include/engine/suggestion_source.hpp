@@ -32,9 +32,9 @@ struct SuggestionOptions {
 class SuggestionSource {
  public:
   /// @throws std::invalid_argument naming what cannot work: a domain that the searcher does not
-  /// support, a point outside the space.
+  /// support, a point outside the space. The searcher is then left where it is.
   SuggestionSource(SearchSpace space, SuggestionOptions options,
-                   std::unique_ptr<Searcher> searcher);
+                   std::unique_ptr<Searcher>&& searcher);
   ~SuggestionSource();
 
   /// Trials in all; empty if there is no end (num_samples -1).

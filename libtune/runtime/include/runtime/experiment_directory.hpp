@@ -20,8 +20,22 @@ void check_experiment_name(const std::string& name);
 /// @throws std::invalid_argument naming the path if there is something in it already.
 void check_unused(const std::filesystem::path& experiment);
 
-/// Makes the directory for this run alone: of two that try at once, one is refused.
-/// @throws std::invalid_argument naming the path and the reason.
-void claim_directory(const std::filesystem::path& experiment);
+/// An experiment's directory, made for one run alone: of two that try at once, one is refused.
+class DirectoryClaim {
+ public:
+  /// @throws std::invalid_argument naming the path and the reason.
+  explicit DirectoryClaim(std::filesystem::path experiment);
+  /// Undoes it, unless it was kept.
+  ~DirectoryClaim();
+  DirectoryClaim(const DirectoryClaim&) = delete;
+  DirectoryClaim& operator=(const DirectoryClaim&) = delete;
+
+  void keep() { is_kept_ = true; }
+
+ private:
+  std::filesystem::path path_;
+  bool is_made_ = false;
+  bool is_kept_ = false;
+};
 
 }  // namespace tune::runtime

@@ -68,7 +68,9 @@ void NodeAgent::on(NodeTurn& turn) {
 
 void NodeAgent::on(TrialNews& news) {
   for (engine::TrialMessage& message : news.messages) {
-    if (std::holds_alternative<engine::Warned>(message.report)) warned_.insert(message.trial);
+    if (const auto* warned = std::get_if<engine::Warned>(&message.report)) {
+      if (warned->is_of_reserved_names) warned_.insert(message.trial);
+    }
     if (std::holds_alternative<engine::Ended>(message.report)) trials_.erase(message.trial);
     news_.push_back(std::move(message));
   }

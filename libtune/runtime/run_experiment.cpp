@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -36,12 +37,15 @@ class ActorConfig final : public caf::actor_system_config {
 /// The actors of one run, and the order in which they come and go.
 class Run {
  public:
-  Run(caf::actor_system& system, ExperimentSetup& setup, std::shared_ptr<RunnerPool> pool);
+  Run(caf::actor_system& system, std::shared_ptr<RunnerPool> pool)
+      : system_(system), self_(system), pool_(std::move(pool)) {}
   /// Ends at once what end() has not.
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
+  /// @throws std::system_error if there are no threads for them.
+  void begin(ExperimentSetup& setup);
   /// Waits until the experiment is over. @throws std::logic_error if an actor met a fault of ours.
   ExperimentEnd wait();
   /// Ends all actors: first who runs trials, last who records.
@@ -62,25 +66,24 @@ class Run {
   AgentActor agent_;
 };
 
-Run::Run(caf::actor_system& system, ExperimentSetup& setup, std::shared_ptr<RunnerPool> pool)
-    : system_(system), self_(system), pool_(std::move(pool)) {
-  callbacks_ = watch(system.spawn<caf::detached>(serve_callbacks, setup.hub, setup.info));
+void Run::begin(ExperimentSetup& setup) {
+  callbacks_ = watch(system_.spawn<caf::detached>(serve_callbacks, setup.hub, setup.info));
   // on_experiment_start comes before anything starts: an answer to nothing says that it is through.
   self_->request(callbacks_, caf::infinite, RecordTurn{})
       .receive([](const RecordTurnDone&) {},
                [&](const caf::error& error) {
-                 throw std::logic_error("tune met a fault of its own: " + system.render(error));
+                 throw std::logic_error("tune met a fault of its own: " + system_.render(error));
                });
-  searcher_ = watch(system.spawn<caf::detached>(serve_searcher, setup.suggestions));
+  searcher_ = watch(system_.spawn<caf::detached>(serve_searcher, setup.suggestions));
   DriverSetup driver_setup;
   driver_setup.engine = std::move(setup.engine);
   driver_setup.searcher = searcher_;
   driver_setup.callbacks = callbacks_;
   driver_setup.owner = caf::actor_cast<caf::actor>(self_);
-  const DriverActor driver = watch(system.spawn(drive, std::move(driver_setup)));
+  const DriverActor driver = watch(system_.spawn(drive, std::move(driver_setup)));
   agent_ = watch(
-      system.spawn(run_agent, AgentSetup{driver, pool_, setup.capacity, setup.info.name,
-                                         setup.info.path, setup.checkpoint, setup.stop_grace}));
+      system_.spawn(run_agent, AgentSetup{driver, pool_, setup.capacity, setup.info.name,
+                                          setup.info.path, setup.checkpoint, setup.stop_grace}));
 }
 
 Run::~Run() {
@@ -130,12 +133,17 @@ void Run::on_down(const caf::down_msg& down) {
 }  // namespace
 
 ResultGrid run_experiment(ExperimentSetup setup) {
-  const auto pool = std::make_shared<RunnerPool>(std::move(setup.trainable));
+  const auto pool = std::make_shared<RunnerPool>(std::move(setup.trainable), setup.stop_grace);
   ExperimentEnd end;
   {
     ActorConfig config;
     caf::actor_system system(config);
-    Run run(system, setup, pool);
+    Run run(system, pool);
+    try {
+      run.begin(setup);
+    } catch (const std::system_error& error) {
+      throw std::system_error(error.code(), "cannot start the threads of the experiment");
+    }
     end = run.wait();
     run.end(end);
   }

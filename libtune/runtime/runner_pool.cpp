@@ -7,7 +7,15 @@
 #include <thread>
 #include <utility>
 
+#include "core/number_text.hpp"
+
 namespace tune::runtime {
+namespace {
+
+constexpr std::chrono::duration<double> longest_grace{10.0 * 365 * 24 * 3600};
+
+}  // namespace
+
 struct RunnerPool::Runner {
   struct Job {
     TrialRun run;
@@ -19,16 +27,20 @@ struct RunnerPool::Runner {
   std::optional<Job> job;              // what to do next
   const TrialLink* current = nullptr;  // the trial that runs
   bool is_lost = false;
+  bool is_over = false;
 };
 
 struct RunnerPool::Shared {
-  explicit Shared(TrainableSpec spec) : trainable(std::move(spec)) {}
+  Shared(TrainableSpec spec, std::chrono::duration<double> grace)
+      : trainable(std::move(spec)), cleanup_grace(grace) {}
 
   /// What a thread does, from its start to its end.
   void serve(const std::shared_ptr<Runner>& self);
 
   const TrainableSpec trainable;
-  std::mutex mutex;  // guards all below, and what is in the runners
+  const std::chrono::duration<double> cleanup_grace;
+  std::condition_variable ended;  // a thread is over
+  std::mutex mutex;               // guards all below, and what is in the runners
   std::vector<std::shared_ptr<Runner>> runners;
   std::vector<std::shared_ptr<Runner>> free_runners;
   std::vector<std::string> faults;
@@ -55,14 +67,15 @@ void RunnerPool::Shared::serve(const std::shared_ptr<Runner>& self) {
     lock.lock();
   }
   lock.unlock();
-  if (auto fault = discard(kept)) {
-    lock.lock();
-    faults.push_back(std::move(*fault));
-  }
+  auto fault = discard(kept);
+  lock.lock();
+  if (fault) faults.push_back(std::move(*fault));
+  self->is_over = true;
+  ended.notify_all();
 }
 
-RunnerPool::RunnerPool(TrainableSpec trainable)
-    : shared_(std::make_shared<Shared>(std::move(trainable))) {}
+RunnerPool::RunnerPool(TrainableSpec trainable, std::chrono::duration<double> cleanup_grace)
+    : shared_(std::make_shared<Shared>(std::move(trainable), cleanup_grace)) {}
 
 RunnerPool::~RunnerPool() { shut_down(); }
 
@@ -94,17 +107,30 @@ void RunnerPool::abandon(const TrialLink& link) {
 }
 
 std::vector<std::string> RunnerPool::shut_down() {
-  std::vector<std::shared_ptr<Runner>> runners;
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->is_closing = true;
-    shared_->free_runners.clear();
-    runners = std::exchange(shared_->runners, {});
-    for (const auto& runner : runners) runner->changed.notify_one();
+  std::unique_lock lock(shared_->mutex);
+  shared_->is_closing = true;
+  shared_->free_runners.clear();
+  const auto runners = std::exchange(shared_->runners, {});
+  for (const auto& runner : runners) runner->changed.notify_one();
+  const auto grace = std::min(shared_->cleanup_grace, longest_grace);
+  shared_->ended.wait_for(lock, grace, [&] {
+    return std::all_of(runners.begin(), runners.end(),
+                       [](const auto& runner) { return runner->is_over; });
+  });
+  for (const auto& runner : runners) {
+    if (runner->is_over) continue;
+    runner->is_lost = true;
+    runner->thread.detach();
+    shared_->faults.push_back("a thread did not end within " +
+                              core::number_text(shared_->cleanup_grace.count()) +
+                              " s of the experiment's end: cleanup() of the trainable hangs");
   }
-  for (const auto& runner : runners) runner->thread.join();
-  const std::lock_guard lock(shared_->mutex);
-  return std::exchange(shared_->faults, {});
+  auto faults = std::exchange(shared_->faults, {});
+  lock.unlock();
+  for (const auto& runner : runners) {
+    if (runner->thread.joinable()) runner->thread.join();
+  }
+  return faults;
 }
 
 std::size_t RunnerPool::size() const {

@@ -14,7 +14,7 @@
 namespace tune::runtime {
 namespace {
 
-constexpr std::chrono::duration<double> longest_grace{10.0 * 365 * 24 * 3600};
+constexpr std::chrono::duration<double> longest_timer{10.0 * 365 * 24 * 3600};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ TrialActor::behavior_type TrialWatch::make_behavior(TrialSetup setup) {
           .trial = launch.trial, .incarnation = launch.incarnation, .horizon = launch.horizon},
       [actor = TrialActor(self_)] { caf::anon_send(actor, TrialSpoke{}); });
   try {
-    setup_.pool->start(setup_.run, link_);
+    setup_.pool->start(std::move(setup_.run), link_);
   } catch (const std::system_error& error) {
     link_->tell(engine::Started{});
     link_->tell(engine::Ended{engine::EndKind::failed,
@@ -45,7 +45,7 @@ TrialActor::behavior_type TrialWatch::make_behavior(TrialSetup setup) {
       [this](const GraceOver& over) {
         if (over.order != end_orders_) return;
         give_up("did not end within " + core::number_text(setup_.stop_grace.count()) +
-                " s of being told to");
+                " s of being told to, or of saying that it does");
         pass_on_news();
       },
   };
@@ -75,7 +75,7 @@ void TrialWatch::follow(TrialOrder& order) {
 
 void TrialWatch::start_grace() {
   ++end_orders_;
-  if (setup_.stop_grace > longest_grace) return;
+  if (setup_.stop_grace > longest_timer) return;
   self_->delayed_send(self_,
                       std::chrono::duration_cast<std::chrono::nanoseconds>(setup_.stop_grace),
                       GraceOver{end_orders_});
@@ -87,6 +87,7 @@ void TrialWatch::give_up(std::string message) {
 }
 
 void TrialWatch::pass_on_news() {
+  if (end_orders_ == 0 && link_->is_ending()) start_grace();
   std::vector<engine::TrialMessage> messages = link_->take();
   if (messages.empty()) return;
   const bool is_over = std::holds_alternative<engine::Ended>(messages.back().report);

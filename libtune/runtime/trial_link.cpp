@@ -66,13 +66,23 @@ void TrialLink::tell(engine::TrialReport report) {
   push(std::move(report));
 }
 
-void TrialLink::report(Result result, bool can_save) {
+void TrialLink::announce_end() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_ending_, true)) return;
+  if (wake_) wake_();
+}
+
+bool TrialLink::is_ending() const {
+  const std::lock_guard lock(mutex_);
+  return is_ending_;
+}
+
+void TrialLink::report(Result result) {
   std::unique_lock lock(mutex_);
-  // A trial that is about to end tells its last result in any case, so that one who writes slowly
-  // does not make it look like one that hangs.
+  // A trial that is about to end tells its last results in any case, so that one who writes slowly
+  // does not make it look like one that hangs. They are bounded by its grace.
   changed_.wait(lock, [&] {
-    return ended_ || stop_ || (pause_ && can_save) ||
-           next_sequence_ - acknowledged_ < max_unacknowledged_;
+    return ended_ || stop_ || pause_ || next_sequence_ - acknowledged_ < max_unacknowledged_;
   });
   last_result_.reset();
   if (!result.done && horizon_.is_reached(result)) last_result_ = result;

@@ -114,7 +114,7 @@ TrialContext TrialProgress::context() const {
   return context;
 }
 
-bool TrialProgress::report(const Metrics& metrics, double seconds, bool can_save) {
+bool TrialProgress::report(const Metrics& metrics, double seconds) {
   Result result;
   result.metrics = metrics;
   if (const MetricValue* done = metrics.find(done_name)) {
@@ -124,7 +124,7 @@ bool TrialProgress::report(const Metrics& metrics, double seconds, bool can_save
   const std::string reserved = remove_reserved_names(result.metrics);
   if (!reserved.empty() && warns_of_reserved_names_) {
     warns_of_reserved_names_ = false;
-    warn("metrics with reserved names are ignored: " + reserved);
+    link_->tell(engine::Warned{"metrics with reserved names are ignored: " + reserved, true});
   }
   if (result.done && result.metrics.empty()) return true;
 
@@ -135,7 +135,7 @@ bool TrialProgress::report(const Metrics& metrics, double seconds, bool can_save
   result.time_total_s = time_total_s_;
   result.timestamp = seconds_since_1970();
   const bool is_done = result.done;
-  link_->report(std::move(result), can_save);
+  link_->report(std::move(result));
   return is_done;
 }
 

@@ -57,12 +57,12 @@ class TrialProgress {
   [[nodiscard]] TrialContext context() const;
   /// Tells one iteration that took `seconds`. True if the metrics say that the trial is done;
   /// alone, `done` makes no result. @throws std::invalid_argument if `done` is text.
-  bool report(const Metrics& metrics, double seconds, bool can_save);
+  bool report(const Metrics& metrics, double seconds);
   /// Stores the checkpoint that is due, then waits and follows orders. Empty: train on. An empty
   /// `writer`: no checkpoint can be stored here. @throws StartFailure
   [[nodiscard]] std::optional<engine::EndKind> follow_orders(const track::Writer& writer,
                                                              bool is_done);
-  void warn(std::string text) { link_->tell(engine::Warned{std::move(text)}); }
+  void warn(std::string text) { link_->tell(engine::Warned{std::move(text), false}); }
 
   [[nodiscard]] const TrialRun& run() const { return run_; }
   [[nodiscard]] TrialLink& link() { return *link_; }

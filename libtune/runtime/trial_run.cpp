@@ -62,7 +62,7 @@ engine::EndKind run_steps(Trainable& object, TrialProgress& progress) {
     const Metrics metrics = run_phase("step", [&] { return object.step(); });
     const Seconds elapsed = now() - begin;
     const bool is_done =
-        run_phase("step", [&] { return progress.report(metrics, elapsed.count(), true); });
+        run_phase("step", [&] { return progress.report(metrics, elapsed.count()); });
     end = progress.follow_orders(writer, is_done);
   }
   return *end;
@@ -76,6 +76,7 @@ engine::Ended run_class(const TrainableSpec& trainable, TrialProgress& progress,
     run_phase("load_checkpoint", [&] { object->load_checkpoint(*checkpoint); });
   }
   const engine::EndKind kind = run_steps(*object, progress);
+  progress.link().announce_end();  // what is left is the user's cleanup()
   put_away(trainable, progress, std::move(object), kept);
   return {kind, {}};
 }
@@ -94,7 +95,7 @@ class FunctionSession final : public track::Session {
     const std::lock_guard lock(mutex_);
     throw_if_ended();
     const Seconds elapsed = progress_.run().now() - iteration_begin_;
-    const bool is_done = progress_.report(metrics, elapsed.count(), static_cast<bool>(writer));
+    const bool is_done = progress_.report(metrics, elapsed.count());
     try {
       if (const auto kind = progress_.follow_orders(writer, is_done)) end(engine::Ended{*kind, {}});
     } catch (const StartFailure& failure) {
@@ -129,6 +130,7 @@ class FunctionSession final : public track::Session {
   void end(engine::Ended ended) {
     ended_ = std::move(ended);
     has_ended_ = true;
+    progress_.link().announce_end();  // the function may yet not let go
   }
   void throw_if_ended() const {
     if (has_ended_) throw track::Ended{};

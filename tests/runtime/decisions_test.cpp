@@ -240,6 +240,55 @@ TEST_CASE("a step that ignores a stop is abandoned and tune_run returns", "[deci
   left.wait();
 }
 
+TEST_CASE("a function that goes on after it said done is abandoned", "[decisions]") {
+  static Gate leave;
+  static Gate left;
+  const TemporaryFolder folder;
+  Experiment experiment = small_experiment(folder);
+  experiment.stop_grace = std::chrono::milliseconds(1);
+  const ResultGrid results = tune_run(
+      [](const Config&) {
+        try {
+          track::report({{"x", 1}, {"done", true}});
+        } catch (...) {
+          leave.wait();
+        }
+        left.open();
+      },
+      experiment);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].state == TrialState::error);
+  CHECK_THAT(results[0].error, Catch::Contains("did not end within 0.001 s"));
+  CHECK(results[0].training_iteration == 1);
+  leave.open();
+  left.wait();
+}
+
+/// Says that it is done, and does not come out of cleanup() before the test lets it.
+class HangsInCleanup : public Trainable {
+ public:
+  Metrics step() override { return {{"x", 1}, {"done", true}}; }
+  void cleanup() override {
+    leave.wait();
+    left.open();
+  }
+
+  static inline Gate leave;
+  static inline Gate left;
+};
+
+TEST_CASE("a cleanup that hangs does not keep tune_run", "[decisions]") {
+  const TemporaryFolder folder;
+  Experiment experiment = small_experiment(folder);
+  experiment.stop_grace = std::chrono::milliseconds(1);
+  const ResultGrid results = tune_run<HangsInCleanup>(experiment);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].state == TrialState::error);
+  CHECK(results[0].training_iteration == 1);
+  HangsInCleanup::leave.open();
+  HangsInCleanup::left.wait();
+}
+
 TEST_CASE("a time budget ends the experiment", "[decisions]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);

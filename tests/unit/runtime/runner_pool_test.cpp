@@ -122,6 +122,25 @@ TEST_CASE("a fault in the cleanup of a kept object is told when the threads end"
         std::vector<std::string>{"cleanup of trial 00000_trial: still busy"});
 }
 
+TEST_CASE("a kept object whose cleanup hangs is left behind", "[runner_pool]") {
+  static Gate leave;
+  static Gate gone;
+  static Script script;
+  script.step = done_at(1);
+  script.cleanup = [] {
+    leave.wait();
+    gone.open();
+  };
+  TrainableSpec spec = scripted(script);
+  spec.reusable = true;
+  TrialHarness harness(spec, std::chrono::milliseconds(1));
+  harness.start();
+  CHECK(harness.ended().kind == engine::EndKind::finished);
+  CHECK_THAT(harness.pool.shut_down().at(0), Catch::Contains("did not end within 0.001 s"));
+  leave.open();
+  gone.wait();
+}
+
 TEST_CASE("an abandoned step ends by itself later and changes nothing", "[class_trial]") {
   // The abandoned thread may still be in them when the test ends.
   static Gate entered;

@@ -29,7 +29,9 @@ using test::Gate;
 /// Stands where the actors stand: starts trials on a pool and hears what they tell.
 class TrialHarness {
  public:
-  explicit TrialHarness(TrainableSpec trainable) : pool(std::move(trainable)) {
+  explicit TrialHarness(TrainableSpec trainable,
+                        std::chrono::duration<double> cleanup_grace = std::chrono::hours(1))
+      : pool(std::move(trainable), cleanup_grace) {
     run.launch.incarnation = 1;
     run.launch.trial_name = "00000_trial";
     run.launch.horizon.every_result = false;

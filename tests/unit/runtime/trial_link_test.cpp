@@ -21,7 +21,7 @@ TEST_CASE("messages are numbered from 0 and wake only when there were none", "[t
   int woken = 0;
   TrialLink link({TrialId{3}, 2, {}, 256}, [&] { ++woken; });
   link.tell(engine::Started{});
-  link.report(Result(0.5, 1), true);
+  link.report(Result(0.5, 1));
   CHECK(woken == 1);
   const auto messages = link.take();
   REQUIRE(messages.size() == 2);
@@ -30,7 +30,7 @@ TEST_CASE("messages are numbered from 0 and wake only when there were none", "[t
   CHECK(messages[0].sequence == 0);
   CHECK(messages[1].sequence == 1);
   CHECK(link.take().empty());
-  link.report(Result(0.4, 2), true);
+  link.report(Result(0.4, 2));
   CHECK(woken == 2);
   CHECK(link.take().at(0).sequence == 2);
 }
@@ -38,7 +38,7 @@ TEST_CASE("messages are numbered from 0 and wake only when there were none", "[t
 TEST_CASE("nothing is told after the end", "[trial_link]") {
   TrialLink link({});
   link.tell(engine::Ended{engine::EndKind::finished, {}});
-  link.tell(engine::Warned{"late"});
+  link.tell(engine::Warned{"late", false});
   link.abandon("late");
   const auto messages = link.take();
   REQUIRE(messages.size() == 1);
@@ -53,7 +53,7 @@ TEST_CASE("an abandoned trial ends at once and its runner is told to stop", "[tr
   CHECK(std::get<engine::Ended>(link.take().at(0).report).kind == engine::EndKind::abandoned);
   CHECK(link.has_ended());
   CHECK(link.stop_flag()->load());
-  link.report(Result(1, 1), true);
+  link.report(Result(1, 1));
   CHECK(link.take().empty());
   CHECK(link.next_order(true) == Order::stop);
 }
@@ -61,9 +61,9 @@ TEST_CASE("an abandoned trial ends at once and its runner is told to stop", "[tr
 TEST_CASE("a trial runs on below its horizon and waits at it", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, horizon_at(2), 256});
   CHECK(link.next_order(true) == Order::proceed);
-  link.report(Result(0, 1), true);
+  link.report(Result(0, 1));
   CHECK(link.next_order(true) == Order::proceed);
-  link.report(Result(0, 2), true);
+  link.report(Result(0, 2));
   // It looks at the result again with each new horizon.
   std::thread driver([&] {
     link.proceed(horizon_at(1));
@@ -75,7 +75,7 @@ TEST_CASE("a trial runs on below its horizon and waits at it", "[trial_link]") {
 
 TEST_CASE("a decision that comes before the trial waits is not missed", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, horizon_at(1), 256});
-  link.report(Result(0, 1), true);
+  link.report(Result(0, 1));
   link.proceed(horizon_at(5));
   CHECK(link.next_order(true) == Order::proceed);
 }
@@ -84,7 +84,7 @@ TEST_CASE("a result that says done does not wait", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, horizon_at(1), 256});
   Result result(0, 1);
   result.done = true;
-  link.report(result, true);
+  link.report(result);
   CHECK(link.next_order(true) == Order::proceed);
 }
 
@@ -109,16 +109,16 @@ TEST_CASE("orders come in the order of their weight", "[trial_link]") {
 
 TEST_CASE("a pause lets a trial that cannot save here run past its horizon", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, horizon_at(1), 256});
-  link.report(Result(0, 1), false);
+  link.report(Result(0, 1));
   link.pause();
   CHECK(link.next_order(false) == Order::proceed);
-  link.report(Result(0, 2), true);
+  link.report(Result(0, 2));
   CHECK(link.next_order(true) == Order::pause);
 }
 
 TEST_CASE("a save reaches a runner that waits for a decision", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, horizon_at(1), 256});
-  link.report(Result(0, 1), true);
+  link.report(Result(0, 1));
   std::thread driver([&] { link.save(); });
   CHECK(link.next_order(true) == Order::save);
   driver.join();
@@ -129,29 +129,29 @@ TEST_CASE("a save reaches a runner that waits for a decision", "[trial_link]") {
 
 TEST_CASE("a trial has a bounded number of unacknowledged messages", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, {}, 2});
-  link.report(Result(0, 1), true);
-  link.report(Result(0, 2), true);
+  link.report(Result(0, 1));
+  link.report(Result(0, 2));
   CHECK(link.take().size() == 2);
   link.acknowledge(1);
-  link.acknowledge(0);              // late, and no harm
-  link.report(Result(0, 3), true);  // there is room for one
+  link.acknowledge(0);        // late, and no harm
+  link.report(Result(0, 3));  // there is room for one
   std::thread driver([&] { link.acknowledge(3); });
-  link.report(Result(0, 4), true);
+  link.report(Result(0, 4));
   driver.join();
   CHECK(link.take().size() == 2);
 }
 
 TEST_CASE("a trial that is to stop tells its last result without credit", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, {}, 1});
-  link.report(Result(0, 1), true);
+  link.report(Result(0, 1));
   link.stop(false);
-  link.report(Result(0, 2), true);
+  link.report(Result(0, 2));
   CHECK(link.take().size() == 2);
 
   TrialLink paused({TrialId{0}, 1, {}, 1});
-  paused.report(Result(0, 1), true);
+  paused.report(Result(0, 1));
   paused.pause();
-  paused.report(Result(0, 2), true);
+  paused.report(Result(0, 2));
   CHECK(paused.take().size() == 2);
 }
 

@@ -51,9 +51,10 @@ struct CheckpointFailed {
   std::int64_t training_iteration = 0;
   std::string message;
 };
-/// Something the user should hear about once, such as a reserved metric name.
+/// Something the user should hear about.
 struct Warned {
   std::string text;
+  bool is_of_reserved_names = false;  ///< Of metrics: once a trial is enough.
 };
 enum class EndKind {
   finished,   ///< The training code ended by itself.

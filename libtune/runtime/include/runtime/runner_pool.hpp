@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -18,7 +19,9 @@ namespace tune::runtime {
 /// where it is kept; if none is free, one is added. Safe from any thread.
 class RunnerPool {
  public:
-  explicit RunnerPool(TrainableSpec trainable);
+  /// `cleanup_grace`: how long shut_down() waits for what the training code still does.
+  explicit RunnerPool(TrainableSpec trainable,
+                      std::chrono::duration<double> cleanup_grace = std::chrono::hours(1));
   /// As shut_down().
   ~RunnerPool();
   RunnerPool(const RunnerPool&) = delete;
@@ -31,7 +34,8 @@ class RunnerPool {
   /// training code lets it, and nobody waits for that.
   void abandon(const TrialLink& link);
   /// Cleans up what the threads keep and waits for all of them that were not abandoned; so every
-  /// trial must have ended or been told to. The texts of faults in cleanup().
+  /// trial must have ended or been told to. One that does not end in time is abandoned. The texts
+  /// of faults in cleanup().
   std::vector<std::string> shut_down();
 
   /// Threads that are there, without those abandoned.

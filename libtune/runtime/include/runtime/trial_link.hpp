@@ -32,7 +32,8 @@ class TrialLink {
     /// So many messages may be on their way and not yet acknowledged; then report() waits.
     std::uint64_t max_unacknowledged = 256;
   };
-  /// `wake` is called when there is something to take() after there was nothing, from the runner's
+  /// `wake` is called when there is something to take() after there was nothing, and when the trial
+  /// is_ending(), from the runner's
   /// thread and under the link's lock: it must be quick and must not call back.
   explicit TrialLink(Options options, std::function<void()> wake = {});
 
@@ -47,6 +48,8 @@ class TrialLink {
   void acknowledge(std::uint64_t count);
   /// What was told since the last call, in order.
   [[nodiscard]] std::vector<engine::TrialMessage> take();
+  /// The trial said that it ends.
+  [[nodiscard]] bool is_ending() const;
   /// Ends the trial in the runner's stead, with a last message of kind `abandoned`, unless it has
   /// ended. Nothing that the runner tells from then on is heard, and `wake` is gone.
   void abandon(std::string message);
@@ -55,9 +58,11 @@ class TrialLink {
 
   /// Never waits. Nothing is told after Ended.
   void tell(engine::TrialReport report);
-  /// Tells a result; first waits until enough messages are acknowledged. `can_save` as in
-  /// next_order().
-  void report(Result result, bool can_save);
+  /// From now on the trial has to end within its grace, though nobody ordered it: it has said
+  /// itself that it ends, and what is left of it is cleaning up.
+  void announce_end();
+  /// Tells a result; first waits until enough messages are acknowledged.
+  void report(Result result);
 
   enum class Order {
     proceed,  ///< Train on.
@@ -96,6 +101,7 @@ class TrialLink {
   bool pause_ = false;
   bool stop_ = false;
   bool saves_at_stop_ = false;
+  bool is_ending_ = false;
   bool ended_ = false;
 };
 

@@ -71,11 +71,15 @@ void CsvExporter::on_trial_result(const TrialInfo& trial, const Result& result) 
   if (found == trials_.end()) return;  // its files could not be made
   TrialFile& file = found->second;
   file.since_restore.add(result);
-  if (file.columns_in_file == 0) write_header(file, result.metrics);
+  if (file.columns_in_rows == 0) write_header(file, result.metrics);
   const std::size_t metrics_written = build_row(file, result);
   if (metrics_written < result.metrics.size()) add_metrics(file, result.metrics);
-  if (file.columns_in_file < file.columns.size()) {
-    widen(file);
+  if (file.columns_in_rows < file.columns.size()) {
+    // The rows before are made as wide only when the file is written: keys that keep appearing
+    // would else have it rewritten for each of them.
+    file.columns_in_rows = file.columns.size();
+    file.rows->rewrite_when_written(
+        [&file](std::string_view content) { return widen(file, content); });
     build_row(file, result);
   }
   file.rows->append(result.training_iteration, row_);
@@ -130,23 +134,23 @@ void CsvExporter::write_header(TrialFile& file, const Metrics& metrics) {
   columns.push_back({Kind::automatic});
   columns.insert(columns.end(), file.columns.begin(), file.columns.end());
   file.columns = std::move(columns);
-  file.columns_in_file = file.columns.size();
-  std::string header;
-  append_names(header, file.columns, 0);
-  header += record_end;
-  file.rows->append_header(header);
+  file.columns_in_rows = file.columns.size();
+  file.rows->append_header(header(file));
 }
 
-void CsvExporter::append_names(std::string& out, const std::vector<Column>& columns,
-                               std::size_t first) {
-  for (std::size_t i = first; i < columns.size(); ++i) {
-    if (i > 0) out += ',';
-    if (columns[i].kind == Kind::automatic) {
-      out += automatic_names;
+std::string CsvExporter::header(const TrialFile& file) {
+  std::string text;
+  for (std::size_t i = 0; i < file.columns_in_rows; ++i) {
+    const Column& column = file.columns[i];
+    if (i > 0) text += ',';
+    if (column.kind == Kind::automatic) {
+      text += automatic_names;
     } else {
-      append_csv_text(out, (columns[i].kind == Kind::parameter ? "config/" : "") + columns[i].name);
+      append_csv_text(text, (column.kind == Kind::parameter ? "config/" : "") + column.name);
     }
   }
+  text += record_end;
+  return text;
 }
 
 // Writes `result` into row_ and returns how many of its metrics have a column.
@@ -206,26 +210,19 @@ void CsvExporter::add_metrics(TrialFile& file, const Metrics& metrics) {
   }
 }
 
-// Rewrites the file with the columns that it does not have yet, blank in the rows so far.
-void CsvExporter::widen(TrialFile& file) {
-  std::string names;
-  append_names(names, file.columns, file.columns_in_file);
-  const std::string blanks(file.columns.size() - file.columns_in_file, ',');
-  const std::string narrow = file.rows->content();
-  std::string wide;
-  for (std::size_t begin = 0; begin < narrow.size();) {
-    const std::size_t end = csv_record_end(narrow, begin);
-    wide.append(narrow, begin, end - begin - record_end.size());
-    wide += begin == 0 ? names : blanks;
+// The content with all columns, blank at the end of the rows that are older than a column.
+std::string CsvExporter::widen(const TrialFile& file, std::string_view content) {
+  std::string wide = header(file);
+  const std::size_t fields = csv_field_count(wide);
+  for (std::size_t begin = csv_record_end(content, 0); begin < content.size();) {
+    const std::size_t end = csv_record_end(content, begin);
+    const std::string_view row = content.substr(begin, end - begin - record_end.size());
+    wide += row;
+    for (std::size_t field = csv_field_count(row); field < fields; ++field) wide += ',';
     wide += record_end;
     begin = end;
   }
-  RowFile::Row last = file.rows->last_row();
-  if (!last.text.empty()) {
-    last.text.insert(last.text.size() - record_end.size(), blanks);
-  }
-  file.rows->replace(wide, last);
-  file.columns_in_file = file.columns.size();
+  return wide;
 }
 
 }  // namespace tune::report

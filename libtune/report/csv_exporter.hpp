@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tune/callback.hpp>
@@ -36,14 +37,14 @@ class CsvExporter final : public Callback {
     std::string cell = {};  // of a parameter: its value at this start, as text
   };
   struct TrialFile {
-    std::unique_ptr<RowFile> rows;
     SinceRestore since_restore;
     std::vector<Column> columns;      // one entry stands for all automatic fields
-    std::size_t columns_in_file = 0;  // how many of them the header of the file has
+    std::size_t columns_in_rows = 0;  // how many of them the last row has
     // What is the same in all rows of one start.
     std::string id_cell;
-    std::string start_cells;  // pid, hostname, node_ip
-    std::string last_cells;   // experiment_tag, experiment_id
+    std::string start_cells;        // pid, hostname, node_ip
+    std::string last_cells;         // experiment_tag, experiment_id
+    std::unique_ptr<RowFile> rows;  // looks at `columns` when it is written, also at its end
   };
 
   std::size_t build_row(const TrialFile& file, const Result& result);
@@ -55,8 +56,8 @@ class CsvExporter final : public Callback {
   static void set_parameters(TrialFile& file, const Config& config);
   static void write_header(TrialFile& file, const Metrics& metrics);
   static void add_metrics(TrialFile& file, const Metrics& metrics);
-  static void widen(TrialFile& file);
-  static void append_names(std::string& out, const std::vector<Column>& columns, std::size_t first);
+  static std::string widen(const TrialFile& file, std::string_view content);
+  static std::string header(const TrialFile& file);
 
   std::shared_ptr<FilePool> files_;
   std::string experiment_id_;

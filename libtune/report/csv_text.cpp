@@ -86,6 +86,16 @@ std::size_t csv_record_end(std::string_view text, std::size_t begin) {
   return text.size();
 }
 
+std::size_t csv_field_count(std::string_view record) {
+  bool is_quoted = false;
+  std::size_t count = 1;
+  for (const char c : record) {
+    if (c == '"') is_quoted = !is_quoted;
+    if (c == ',' && !is_quoted) ++count;
+  }
+  return count;
+}
+
 std::vector<std::string> csv_fields(std::string_view record) {
   if (record.ends_with(csv_line_break)) record.remove_suffix(csv_line_break.size());
   std::vector<std::string> fields(1);

@@ -23,6 +23,8 @@ void append_csv_value(std::string& out, const Json& value);
 
 /// The place after the record that begins at `begin`, its line break included.
 [[nodiscard]] std::size_t csv_record_end(std::string_view text, std::size_t begin);
+/// How many fields one record has, with or without its line break.
+[[nodiscard]] std::size_t csv_field_count(std::string_view record);
 /// The fields of one record.
 [[nodiscard]] std::vector<std::string> csv_fields(std::string_view record);
 

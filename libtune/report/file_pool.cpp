@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <system_error>
@@ -13,7 +14,8 @@
 namespace tune::report {
 namespace {
 
-// A file this full is written at once; so are all when together they hold this much.
+// A buffer this full is written at once (see is_full() for the exception); so are all when together
+// they hold this much.
 constexpr std::size_t file_buffer_bytes = std::size_t{64} << 10U;
 constexpr std::size_t pool_buffer_bytes = std::size_t{16} << 20U;
 
@@ -107,7 +109,7 @@ void AppendFile::append(std::string_view record) {
   const std::size_t bytes_before = buffer_.size();
   buffer_ += record;
   pool_.note_buffered(*this, bytes_before);
-  if (buffer_.size() >= file_buffer_bytes) flush();
+  if (is_full()) flush();
   if (pool_.buffered_bytes_ >= pool_buffer_bytes) pool_.flush();
 }
 
@@ -129,25 +131,38 @@ void AppendFile::truncate(std::uint64_t size_bytes) {
   pool_.note_buffered(*this, bytes_before);
 }
 
-void AppendFile::replace(std::string_view content) {
-  write_file(path_, content);
-  pool_.close(*this);  // it is the old file's
-  const std::size_t bytes_before = buffer_.size();
-  buffer_.clear();
-  pool_.note_buffered(*this, bytes_before);
-  written_bytes_ = content.size();
-  is_made_ = true;
+bool AppendFile::is_full() const {
+  if (!rewrite_) return buffer_.size() >= file_buffer_bytes;
+  return buffer_.size() >= std::max<std::uint64_t>(file_buffer_bytes, written_bytes_);
 }
 
 void AppendFile::flush() {
   if (buffer_.empty()) return;
+  if (rewrite_) return write_anew();
   const int descriptor = pool_.descriptor(*this);
   if (const int error = write_fully(descriptor, buffer_); error != 0) {
     // A reader shall find whole records. Nothing better can be done if this fails, too.
     if (::ftruncate(descriptor, static_cast<off_t>(written_bytes_)) != 0) pool_.close(*this);
     fail_file("write", path_, error);
   }
-  written_bytes_ += buffer_.size();
+  pool_.written_bytes_ += buffer_.size();
+  note_written(written_bytes_ + buffer_.size());
+}
+
+void AppendFile::write_anew() {
+  const std::string content = rewrite_(this->content());
+  write_file(path_, content);
+  pool_.close(*this);  // it is the old file's
+  is_made_ = true;
+  rewrite_ = nullptr;
+  pool_.written_bytes_ += content.size();
+  note_written(content.size());
+  buffer_.shrink_to_fit();  // it may have become much larger than others do
+}
+
+// All is in the file, which has this size.
+void AppendFile::note_written(std::uint64_t size_bytes) {
+  written_bytes_ = size_bytes;
   const std::size_t bytes_before = buffer_.size();
   buffer_.clear();
   pool_.note_buffered(*this, bytes_before);

@@ -56,9 +56,4 @@ void RowFile::set_checkpoint(std::int64_t training_iteration, std::string_view n
   last_row_ = std::move(row);
 }
 
-void RowFile::replace(std::string_view content, const Row& row) {
-  file_->replace(content);
-  last_row_ = row;
-}
-
 }  // namespace tune::report

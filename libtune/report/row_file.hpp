@@ -65,10 +65,10 @@ class RowFile {
   void append(std::int64_t training_iteration, const Row& row);
   /// Puts `name`, written as a value of the format, into the last row if it is of that iteration.
   void set_checkpoint(std::int64_t training_iteration, std::string_view name);
-  [[nodiscard]] std::string content() const { return file_->content(); }
-  /// Puts the same rows in another form in place of the whole file, `row` being the last of them.
-  void replace(std::string_view content, const Row& row);
-  [[nodiscard]] const Row& last_row() const { return last_row_; }
+  /// As AppendFile's. @pre `rewrite` changes no row that is appended from now on.
+  void rewrite_when_written(AppendFile::Rewrite rewrite) {
+    file_->rewrite_when_written(std::move(rewrite));
+  }
   void flush() { file_->flush(); }
 
  private:

@@ -1,6 +1,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,106 @@ TEST_CASE("LO-01: progress.csv gets the columns of keys that appear later", "[LO
     CHECK(table.cell(i - 1, "training_iteration") == number);
     CHECK(table.cell(i - 1, "config/lr") == "0.1");
   }
+}
+
+TEST_CASE("LO-01: keys that keep appearing rewrite progress.csv a few times, not once each",
+          "[LO-01]") {
+  constexpr std::int64_t keys = 600;
+  TrialFiles files({"csv"});
+  files.start({{"lr", 0.1}});
+  for (std::int64_t i = 1; i <= keys; ++i) files.report(i, {{"key" + std::to_string(i), i}});
+  CHECK(files.pool().buffered_bytes() < 1'000'000);
+  files.complete();
+  const CsvTable table(files.file("progress.csv"));
+  REQUIRE(table.rows() == keys);
+  for (const std::int64_t i : {1, 2, 299, 600}) {
+    const std::vector<std::string> column = table.column("key" + std::to_string(i));
+    for (std::int64_t row = 1; row <= keys; ++row) {
+      CHECK(column[row - 1] == (row == i ? std::to_string(i) : ""));
+    }
+  }
+  CHECK(files.pool().written_bytes() <= 3 * std::filesystem::file_size(files.file("progress.csv")));
+}
+
+TEST_CASE("LO-01: progress.csv has each late key once nothing waits, rewritten once", "[LO-01]") {
+  TrialFiles files({"csv"});
+  files.start({{"lr", 0.1}});
+  std::int64_t i = 0;
+  for (int round = 1; round <= 3; ++round) {
+    const std::uint64_t written_before = files.pool().written_bytes();
+    for (const std::int64_t end = i + 5; i < end;) {
+      ++i;
+      files.report(i, {{"key" + std::to_string(i), i}});
+    }
+    files.idle();
+    CHECK(files.pool().buffered_bytes() == 0);
+    const CsvTable table(files.file("progress.csv"));
+    REQUIRE(table.rows() == static_cast<std::size_t>(i));
+    for (std::int64_t row = 1; row <= i; ++row) {
+      CHECK(table.cell(row - 1, "key" + std::to_string(row)) == std::to_string(row));
+      CHECK(table.cell(row - 1, "config/lr") == "0.1");
+    }
+    CHECK(files.pool().written_bytes() - written_before ==
+          std::filesystem::file_size(files.file("progress.csv")));
+    const std::uint64_t written = files.pool().written_bytes();
+    files.idle();
+    CHECK(files.pool().written_bytes() == written);
+  }
+}
+
+TEST_CASE("LO-01: late keys and rows that are replaced, at every moment of writing", "[LO-01]") {
+  const int idle_after = GENERATE(range(0, 8));  // 7: never
+  int steps = 0;
+  TrialFiles files({"csv"});
+  const auto step = [&] {
+    if (steps++ == idle_after) files.idle();
+  };
+  files.start({{"lr", 0.1}});
+  files.report(1, {{"a", 1}});
+  step();
+  files.report(2, {{"a", 2}});
+  step();
+  files.report(3, {{"b", 3}});
+  step();
+  files.checkpoint(3, "checkpoint_000003");
+  step();
+  files.start({{"lr", 0.1}, {"depth", 4}}, 1);
+  step();
+  files.report(2, {{"c", 20}});  // takes the place of what may be written, and what may not be
+  step();
+  files.checkpoint(2, "checkpoint_000002");
+  step();
+  files.report(3, {{"a", 30}});
+  files.complete();
+  const CsvTable table(files.file("progress.csv"));
+  CHECK(table.column("a") == std::vector<std::string>{"1", "", "30"});
+  CHECK(table.column("b") == std::vector<std::string>{"", "", ""});
+  CHECK(table.column("c") == std::vector<std::string>{"", "20", ""});
+  CHECK(table.column("config/depth") == std::vector<std::string>{"", "4", "4"});
+  CHECK(table.column("checkpoint_dir_name") ==
+        std::vector<std::string>{"", "checkpoint_000002", ""});
+}
+
+TEST_CASE("LO-01: late keys that could not be written are written when that is possible again",
+          "[LO-01]") {
+  TrialFiles files({"csv"});
+  files.start();
+  files.report(1, {{"a", 1}});
+  files.idle();
+  const std::filesystem::path folder = files.trial().path;
+  std::filesystem::path elsewhere = folder;
+  elsewhere += "_elsewhere";
+  std::filesystem::rename(folder, elsewhere);
+  files.report(2, {{"b", 2}});
+  CHECK_THROWS_WITH(files.idle(), Catch::Contains(files.file("progress.csv").string()));
+  CHECK(CsvTable(elsewhere / "progress.csv").column("a") == std::vector<std::string>{"1"});
+  files.report(3, {{"c", 3}});
+  std::filesystem::rename(elsewhere, folder);
+  files.idle();
+  const CsvTable table(files.file("progress.csv"));
+  CHECK(table.column("a") == std::vector<std::string>{"1", "", ""});
+  CHECK(table.column("b") == std::vector<std::string>{"", "2", ""});
+  CHECK(table.column("c") == std::vector<std::string>{"", "", "3"});
 }
 
 TEST_CASE("columns appear with metrics in another order, and with another configuration", "[csv]") {

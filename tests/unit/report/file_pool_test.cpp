@@ -104,15 +104,32 @@ TEST_CASE("the end of a file is cut and replaced, written or not", "[file_pool]"
   CHECK(file_text(file->path()) == "five\n");
 }
 
-TEST_CASE("a whole file is replaced and grows on", "[file_pool]") {
+/// Puts "wide " before each line.
+std::string widened(std::string_view content) {
+  std::string wide;
+  for (std::size_t begin = 0; begin < content.size();) {
+    const std::size_t end = content.find('\n', begin) + 1;
+    wide += "wide ";
+    wide += content.substr(begin, end - begin);
+    begin = end;
+  }
+  return wide;
+}
+
+TEST_CASE("a file gets another form when it is next written, and grows on", "[file_pool]") {
   const test::TemporaryFolder folder;
   FilePool pool;
   const auto file = pool.create(folder.path() / "a");
   file->append("one\n");
-  if (GENERATE(false, true)) file->flush();
+  const bool is_written = GENERATE(false, true);
+  if (is_written) file->flush();
+  file->rewrite_when_written(&widened);
   file->append("two\n");
-  file->replace("wide one\nwide two\n");
+  CHECK(file->content() == "one\ntwo\n");
+  if (is_written) CHECK(file_text(file->path()) == "one\n");
+  pool.flush();
   CHECK(file_text(file->path()) == "wide one\nwide two\n");
+  CHECK(file->size_bytes() == 18);
   CHECK(pool.buffered_bytes() == 0);
   file->append("three\n");
   file->flush();
@@ -122,6 +139,42 @@ TEST_CASE("a whole file is replaced and grows on", "[file_pool]") {
     files += entry.is_regular_file() ? 1 : 0;
   }
   CHECK(files == 1);  // no temporary one is left
+}
+
+TEST_CASE("what cannot be rewritten is kept, and the old file too", "[file_pool]") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path directory = folder.path() / "d";
+  std::filesystem::create_directory(directory);
+  FilePool pool;
+  const auto file = pool.create(directory / "a");
+  file->append("one\n");
+  file->flush();
+  file->rewrite_when_written(&widened);
+  file->append("two\n");
+  std::filesystem::rename(directory, folder.path() / "e");
+  CHECK_THROWS_WITH(pool.flush(), Catch::Contains((directory / "a").string()));
+  CHECK(file_text(folder.path() / "e" / "a") == "one\n");
+  std::filesystem::rename(folder.path() / "e", directory);
+  file->append("three\n");
+  pool.flush();
+  CHECK(file_text(file->path()) == "wide one\nwide two\nwide three\n");
+}
+
+TEST_CASE("rewriting again and again writes little more than twice the file, and keeps a bound",
+          "[file_pool]") {
+  const test::TemporaryFolder folder;
+  FilePool pool;
+  const auto file = pool.create(folder.path() / "a");
+  const std::string record(100'000, 'x');
+  const auto same = [](std::string_view content) { return std::string(content); };
+  for (int i = 0; i < 300; ++i) {
+    file->rewrite_when_written(same);
+    file->append(record);
+    CHECK(pool.buffered_bytes() < 17'000'000);
+  }
+  file->flush();
+  CHECK(std::filesystem::file_size(file->path()) == 30'000'000);
+  CHECK(pool.written_bytes() < 90'000'000);
 }
 
 TEST_CASE("an error names the path, and what could not be written is kept", "[file_pool]") {

@@ -3,22 +3,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tune::report {
 
 class FilePool;
 
-/// A file that grows at its end, record by record, through a FilePool.
+/// A file that grows at its end, record by record, through a FilePool; rarely, it gets another
+/// form.
 ///
 /// What is appended lies in memory until a flush, which writes whole records; so a reader finds
 /// complete lines only. A write that fails leaves the file as it was and the records in memory.
 /// Not for several threads.
 class AppendFile {
  public:
+  /// The same records in another form.
+  using Rewrite = std::function<std::string(std::string_view content)>;
+
   /// Writes what is left, silently; flush() before where an error matters.
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
@@ -31,10 +37,12 @@ class AppendFile {
   void replace_tail(std::uint64_t size_bytes, std::string_view record);
   /// Cuts the file to its first `size_bytes` bytes. @throws std::system_error naming the path.
   void truncate(std::uint64_t size_bytes);
-  /// Puts `content` in place of the whole file, through a temporary file and a rename: a reader
-  /// sees the old file or the new one. @throws std::system_error naming the path; the old one
-  /// stays.
-  void replace(std::string_view content);
+  /// With the next record that is written, `rewrite(content())` takes the place of the whole file,
+  /// through a temporary file and a rename: a reader sees the old file or the new one. Until then
+  /// more than otherwise is kept in memory, as much as the file has (but not beyond the pool's
+  /// bound): so however often this is called, what is written stays near twice the file.
+  /// A later call takes the place of one that waits.
+  void rewrite_when_written(Rewrite rewrite) { rewrite_ = std::move(rewrite); }
   /// @throws std::system_error naming the path.
   void flush();
   /// All of it, what is not yet written too. @throws std::system_error naming the path.
@@ -45,11 +53,15 @@ class AppendFile {
  private:
   friend class FilePool;
   AppendFile(FilePool& pool, std::filesystem::path path);
+  [[nodiscard]] bool is_full() const;
+  void write_anew();
+  void note_written(std::uint64_t size_bytes);
 
   FilePool& pool_;
   std::filesystem::path path_;
   std::string buffer_;
   std::uint64_t written_bytes_ = 0;
+  Rewrite rewrite_;                              // empty: the next write appends
   int descriptor_ = -1;                          // -1 while closed
   bool is_made_ = false;                         // later opens must not make it again
   std::list<AppendFile*>::iterator open_place_;  // in FilePool::open_ while descriptor_ >= 0
@@ -75,6 +87,8 @@ class FilePool {
   [[nodiscard]] std::size_t open_files() const { return open_.size(); }
   /// Bytes that wait to be written.
   [[nodiscard]] std::size_t buffered_bytes() const { return buffered_bytes_; }
+  /// Bytes written so far, those of rewritten files each time.
+  [[nodiscard]] std::uint64_t written_bytes() const { return written_bytes_; }
 
  private:
   friend class AppendFile;
@@ -86,6 +100,7 @@ class FilePool {
   std::list<AppendFile*> open_;   // most recently written first
   std::list<AppendFile*> dirty_;  // in the order in which they got their first waiting byte
   std::size_t buffered_bytes_ = 0;
+  std::uint64_t written_bytes_ = 0;
 };
 
 /// Writes a whole file through a temporary file beside it and a rename.

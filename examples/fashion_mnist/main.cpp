@@ -53,7 +53,7 @@ tune::ResultGrid search(const Options& options) {
                                .reduction_factor = 3}),
       .checkpoint = {.every = 1, .keep = 1},
       .seed = options.seed,
-      .callbacks = {std::make_shared<Progress>(std::cout, options.samples)},
+      .callbacks = {std::make_shared<Progress>(std::cout, options.samples, options.max_epochs)},
   };
   if (options.cpus) experiment.local.cpus = *options.cpus;
   return tune::tune_run<Mlp>(experiment);
@@ -114,8 +114,6 @@ int run(const Options& options) {
                  "dataset-fashion-mnist\n";
     return EXIT_FAILURE;
   }
-  std::cout << options.samples << " configurations, at most " << options.max_epochs
-            << " epochs each\n";
   const tune::ResultGrid results = search(options);
   std::cout << '\n';
   print_best(results);

@@ -13,12 +13,21 @@ std::string four_digits(double accuracy) {
   return text.str();
 }
 
+std::string counted(std::int64_t count, const std::string& noun) {
+  return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::ostream& Progress::line() {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
   return out_ << std::setw(5) << static_cast<int>(elapsed.count()) << " s  " << std::setw(3)
               << ended_ << '/' << trials_ << "  ";
+}
+
+void Progress::on_experiment_start(const tune::ExperimentInfo&) {
+  out_ << counted(trials_, "configuration") << ", at most " << counted(max_epochs_, "epoch")
+       << (trials_ == 1 ? "" : " each") << '\n';
 }
 
 void Progress::on_trial_start(const tune::TrialInfo& trial) {

@@ -9,12 +9,15 @@
 
 #include <tune/tune.hpp>
 
-/// Prints a line for each trial that starts or ends, so that one sees the search live.
+/// Prints a line for the search and one for each trial that starts or ends, so that one sees it
+/// live.
 class Progress final : public tune::Callback {
  public:
   /// @param out outlives the experiment; nobody else writes to it meanwhile.
-  Progress(std::ostream& out, std::int64_t trials) : out_(out), trials_(trials) {}
+  Progress(std::ostream& out, std::int64_t trials, std::int64_t max_epochs)
+      : out_(out), trials_(trials), max_epochs_(max_epochs) {}
 
+  void on_experiment_start(const tune::ExperimentInfo& experiment) override;
   void on_trial_start(const tune::TrialInfo& trial) override;
   void on_trial_result(const tune::TrialInfo& trial, const tune::Result& result) override;
   void on_trial_completed(const tune::TrialInfo& trial, const tune::TrialEnd& end) override;
@@ -33,6 +36,7 @@ class Progress final : public tune::Callback {
 
   std::ostream& out_;
   std::int64_t trials_;
+  std::int64_t max_epochs_;
   std::int64_t ended_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::map<tune::TrialId, Last> running_;

@@ -116,11 +116,18 @@ int run(const Options& options) {
   }
   const tune::ResultGrid results = search(options);
   std::cout << '\n';
-  print_best(results);
-  print_savings(results, options.max_epochs);
+  bool is_good = results.errors().empty();
+  try {
+    print_best(results);
+    print_savings(results, options.max_epochs);
+  } catch (const std::exception& error) {
+    // Now more than ever one wants to know what failed, and where the results are.
+    line("error") << error.what() << '\n';
+    is_good = false;
+  }
   print_failures(results);
   line("results") << results.path().string() << '\n';
-  return results.errors().empty() ? EXIT_SUCCESS : EXIT_FAILURE;
+  return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string_view>
@@ -39,15 +41,48 @@ fs::path home_directory() {
   throw std::invalid_argument("storage_path: there is no home directory; give a path without ~");
 }
 
+[[noreturn]] void refuse_storage(const std::string& storage_path, const std::string& reason) {
+  throw std::invalid_argument("storage_path " + core::value_text(storage_path) + ": " + reason);
+}
+
+/// The byte that two hexadecimal digits at the start of `text` mean; empty if they are none.
+std::optional<char> byte_of_digits(std::string_view text) {
+  text = text.substr(0, 2);
+  unsigned value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
+  if (text.size() < 2 || stop != end || error != std::errc{}) return std::nullopt;
+  return static_cast<char>(static_cast<unsigned char>(value));
+}
+
+/// `text`, a part of `uri`, with the bytes that its escapes stand for (RFC 3986, section 2.1).
+std::string decode_escapes(std::string_view text, const std::string& uri) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      decoded += text[i];
+      continue;
+    }
+    const std::optional<char> byte = byte_of_digits(text.substr(i + 1));
+    if (!byte || *byte == '\0') {
+      refuse_storage(uri, core::value_text(std::string(text.substr(i, 3))) +
+                              " is not an escape: allowed are '%' and two hexadecimal digits, "
+                              "except %00; '%' itself is %25");
+    }
+    decoded += *byte;
+    i += 2;
+  }
+  return decoded;
+}
+
 /// The path in "file:///path" or "file://localhost/path".
 std::string path_of_file_uri(const std::string& uri) {
   const std::size_t begin = uri.find('/', file_scheme.size());
   const std::string host = uri.substr(file_scheme.size(), begin - file_scheme.size());
   if (begin == std::string::npos || !(host.empty() || host == "localhost")) {
-    throw std::invalid_argument("storage_path " + core::value_text(uri) +
-                                ": a file URI is file:///<absolute path>");
+    refuse_storage(uri, "a file URI is file:///<absolute path>");
   }
-  return uri.substr(begin);
+  return decode_escapes(std::string_view(uri).substr(begin), uri);
 }
 
 bool is_name_character(char c) {
@@ -66,16 +101,14 @@ fs::path resolve_storage(const std::string& storage_path) {
   if (path.starts_with(file_scheme)) {
     path = path_of_file_uri(path);
   } else if (scheme_end != std::string::npos && path.find('/') == scheme_end + 1) {
-    throw std::invalid_argument("storage_path " + core::value_text(path) + ": scheme " +
-                                core::value_text(path.substr(0, scheme_end)) +
-                                " is not supported; allowed are a path and file://");
+    refuse_storage(path, "scheme " + core::value_text(path.substr(0, scheme_end)) +
+                             " is not supported; allowed are a path and file://");
   } else if (path == "~") {
     path = home_directory().string();
   } else if (path.starts_with("~/")) {
     path = (home_directory() / path.substr(2)).string();
   } else if (path.starts_with('~')) {
-    throw std::invalid_argument("storage_path " + core::value_text(path) +
-                                ": of the paths with ~ only ~/... is supported");
+    refuse_storage(path, "of the paths with ~ only ~/... is supported");
   }
   return fs::absolute(path).lexically_normal();
 }

@@ -205,6 +205,13 @@ TEST_CASE("names and places that cannot be are refused", "[experiment_setup]") {
              Contains("scheme \"s3\"") && Contains("file://"));
   CHECK_THAT(refusal([](Experiment& e) { e.storage_path = "file://elsewhere/x"; }),
              Contains("file:///"));
+  for (const char* uri : {"file:///tmp/a%", "file:///tmp/a%2", "file:///tmp/%2g/b",
+                          "file:///tmp/%+1", "file:///tmp/a%00b"}) {
+    CHECK_THAT(refusal([&](Experiment& e) { e.storage_path = uri; }),
+               Contains(std::string("storage_path \"") + uri + "\""));
+  }
+  CHECK_THAT(refusal([](Experiment& e) { e.storage_path = "file:///tmp/%2g/b"; }),
+             Contains("\"%2g\""));
   CHECK_THAT(refusal([](Experiment& e) { e.storage_path = "~nobody/x"; }), Contains("~nobody"));
   TrainableSpec nameless = plain_function();
   nameless.name = {};
@@ -233,6 +240,10 @@ TEST_CASE("a storage path is a path, a file URI, or begins at home", "[experimen
   CHECK(path_of_run(path + "/a/../b") == folder.path() / "b" / "run");
   CHECK(path_of_run("file://" + path + "/c") == folder.path() / "c" / "run");
   CHECK(path_of_run("file://localhost" + path) == folder.path() / "run");
+  CHECK(path_of_run("file://" + path + "/a%20b%2Fc%c3%a9%25") ==
+        folder.path() / "a b" / "c\xc3\xa9%" / "run");
+  CHECK(path_of_run("file://" + path + "/a+b~c") == folder.path() / "a+b~c" / "run");
+  CHECK(path_of_run(path + "/a%20b") == folder.path() / "a%20b" / "run");  // not a URI
   CHECK(path_of_run("~/d") == folder.path() / "d" / "run");
   CHECK(path_of_run("") == folder.path() / "tune_results" / "run");
   ::setenv("HOME", before.c_str(), 1);

@@ -5,9 +5,10 @@
 
 namespace tune::runtime {
 
-/// The directory that `storage_path` means, absolute: a path, `~/...` or a file:// URI; empty: the
-/// default, ~/tune_results.
-/// @throws std::invalid_argument for another URI scheme, naming it, and where there is no home.
+/// The directory that `storage_path` means, absolute: a path, `~/...` or a file:// URI, in which
+/// "%20" is a space; empty: the default, ~/tune_results.
+/// @throws std::invalid_argument for another URI scheme or a malformed escape, naming it, and where
+/// there is no home.
 [[nodiscard]] std::filesystem::path resolve_storage(const std::string& storage_path);
 
 /// Refuses a name that cannot be one directory of its own.

@@ -66,10 +66,19 @@ void CallbackHub::log(std::initializer_list<DriverLog::Pair> pairs) {
 }
 
 void CallbackHub::tell(const std::function<void(Callback&)>& call) {
+  tell_exporters(call);
+  tell_users_callbacks(call);
+}
+
+void CallbackHub::tell_exporters(const std::function<void(Callback&)>& call) {
   for (Listener& listener : listeners_) {
-    if (listener.is_exporter) {
-      store([&] { call(*listener.callback); });
-    } else if (listener.is_on) {
+    if (listener.is_exporter) store([&] { call(*listener.callback); });
+  }
+}
+
+void CallbackHub::tell_users_callbacks(const std::function<void(Callback&)>& call) {
+  for (Listener& listener : listeners_) {
+    if (!listener.is_exporter && listener.is_on) {
       try {
         call(*listener.callback);
       } catch (...) {
@@ -194,9 +203,12 @@ void CallbackHub::experiment_ended(const ExperimentEnd& end) {
        {"terminated", std::to_string(end.terminated_trials)},
        {"failed", std::to_string(end.failed_trials)},
        {"unfinished", std::to_string(end.unfinished_trials)}});
-  tell([&](Callback& callback) { callback.on_experiment_end(experiment_, end); });
+  const auto tell_end = [&](Callback& callback) { callback.on_experiment_end(experiment_, end); };
+  tell_exporters(tell_end);
+  store([&] { files_->flush(); });  // the recorded end says that all the rest is there
   store([&] { recorder_->experiment_ended(end); });
-  store([&] { files_->flush(); });
+  tell_users_callbacks(tell_end);   // they may open the results
+  store([&] { files_->flush(); });  // one of them may have been switched off
 }
 
 void CallbackHub::idle() {

@@ -76,6 +76,7 @@ class Callback {
   virtual void on_trial_completed(const TrialInfo& trial, const TrialEnd& end);
   /// A failed start; `will_retry` tells whether it is the last word.
   virtual void on_trial_failed(const TrialInfo& trial, const TrialEnd& end, bool will_retry);
+  /// All files are complete by then, so that ResultGrid::open(experiment.path) can be called.
   virtual void on_experiment_end(const ExperimentInfo& experiment, const ExperimentEnd& end);
   /// Called when no further event is waiting: a good moment to flush.
   virtual void on_idle();

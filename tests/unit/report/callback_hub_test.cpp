@@ -110,6 +110,39 @@ TEST_CASE("a callback is told paths, and why a trial ended", "[callback_hub]") {
   CHECK(callback->calls == 4);
 }
 
+TEST_CASE("who hears of the end finds all results in the directory", "[callback_hub]") {
+  struct Reader final : Callback {
+    void on_experiment_end(const ExperimentInfo& experiment, const ExperimentEnd& end) override {
+      const ResultGrid results = ResultGrid::open(experiment.path);
+      CHECK(results.experiment_end().reason == end.reason);
+      CHECK(results.experiment_end().unfinished_trials == end.unfinished_trials);
+      REQUIRE(results.size() == 2);
+      for (const TrialResult& trial : results) {
+        CHECK(trial.metrics.at("loss").as_double() == 0.5);
+        CHECK(trial.history().size() == 2);
+        CHECK(test::CsvTable(trial.path / "progress.csv").rows() == 2);
+      }
+      CHECK(test::file_text(experiment.path / "driver.log").find("experiment_ended") !=
+            std::string::npos);
+      ++calls;
+      throw std::runtime_error("no more to do");
+    }
+    int calls = 0;
+  };
+  const auto reader = std::make_shared<Reader>();
+  CapturedErrors errors;
+  HubRun run({"json", "csv", "tensorboard"}, {reader});
+  for (std::uint64_t trial = 0; trial < 2; ++trial) {
+    run.run(trial);
+    run.report(trial, {{"loss", 1.0}});
+    run.report(trial, {{"loss", 0.5}});
+  }
+  run.complete(0);
+  run.end({1, 0, 1, "time budget", ""});
+  CHECK(reader->calls == 1);
+  CHECK(test::file_text(run.path() / "driver.log").find("no more to do") != std::string::npos);
+}
+
 TEST_CASE("FA-14: a user's callback that throws is switched off and named, the rest goes on",
           "[FA-14]") {
   const auto bad = std::make_shared<ThrowingCallback>(GENERATE(false, true));

@@ -74,6 +74,8 @@ class CallbackHub {
   void store(const std::function<void()>& write);
   void log(std::initializer_list<DriverLog::Pair> pairs);
   void tell(const std::function<void(Callback&)>& call);
+  void tell_exporters(const std::function<void(Callback&)>& call);
+  void tell_users_callbacks(const std::function<void(Callback&)>& call);
   void switch_off(Listener& listener, const std::string& what);
   TrialInfo* current(TrialId id, std::uint32_t incarnation);
 

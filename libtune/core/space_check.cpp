@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "core/number_text.hpp"
@@ -19,6 +20,9 @@ struct Place {
   std::vector<std::string> names;
   std::string conditions;
 };
+
+// A member that params.json has beside the parameters.
+constexpr std::string_view non_finite_member = "nonfinite";
 
 [[noreturn]] void refuse(const std::string& path, const std::string& conditions,
                          const std::string& fault) {
@@ -83,6 +87,10 @@ Nodes nodes_of(const SearchSpace& space, const Place& place) {
       (void)Json(entry.name).dump();
     } catch (const Json::type_error&) {
       refuse(path, place.conditions, "the name is not valid UTF-8");
+    }
+    if (path == non_finite_member) {
+      refuse(path, place.conditions,
+             "the name is reserved, params.json lists there which values are not finite");
     }
     if (const std::string fault = domain.check(); !fault.empty()) {
       refuse(path, place.conditions, domain.describe() + ": " + fault);

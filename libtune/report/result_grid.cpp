@@ -98,6 +98,9 @@ Json trial_json(const TrialResult& trial) {
   line.add("time_total_s", trial.time_total_s);
   line.add("reason", trial.reason);
   line.add("error", trial.error);
+  // What is not finite in them is in one member "nonfinite", that of the configuration below
+  // "config/" and that of metrics by their names alone. They cannot clash: "config", and all that
+  // begins with "config/", is reserved, so no metric has such a name, nor that of "time_total_s".
   line.add("config", trial.config);
   line.add("metrics", trial.metrics);
   Json json = Json::parse(line.finish());

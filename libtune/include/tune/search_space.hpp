@@ -26,7 +26,7 @@ class SearchSpace {
  public:
   SearchSpace() = default;
   /// @throws std::invalid_argument naming the parameter and what is wrong with it: an impossible
-  /// domain, an empty name, a name twice on one path, flattened names that collide.
+  /// domain, an empty or reserved name, a name twice on one path, flattened names that collide.
   SearchSpace(std::initializer_list<SpaceEntry> entries);
   /// @throws std::invalid_argument as the constructor.
   void add(std::string name, Domain domain);

@@ -199,6 +199,26 @@ TEST_CASE("SS-15: flattened names that collide are refused", "[SS-15]") {
   CHECK(SearchSpace{{"a/b", 2}, {"a/c", 1}}.parameters().at(0).names == Lines{"a/b"});
 }
 
+TEST_CASE("the name of a member of params.json is refused as a parameter", "[search_space]") {
+  const std::string reason =
+      R"(: the name is reserved, params.json lists there which values are not finite)";
+  CHECK(refusal([] {
+          SearchSpace{{"nonfinite", uniform(0, 1)}};
+        }) == R"(parameter "nonfinite")" + reason);
+  CHECK(refusal([] {
+          SearchSpace{{"nonfinite", {{"x", 1}}}};
+        }) == R"(parameter "nonfinite")" + reason);
+  CHECK(refusal([] {
+          SearchSpace{{"o", branch({{"a", {{"nonfinite", 1}}}})}};
+        }) == R"(parameter "nonfinite" (where "o" is "a"))" + reason);
+  CHECK_THAT(refusal([] {
+               SearchSpace space;
+               space.add("nonfinite", 1);
+             }),
+             StartsWith(R"(parameter "nonfinite")"));
+  CHECK(SearchSpace{{"s", {{"nonfinite", 1}}}}.parameters().size() == 1);
+}
+
 TEST_CASE("an error names the whole path and the branch", "[search_space]") {
   CHECK(refusal([] {
           SearchSpace{{"net", {{"opt", branch({{"sgd", {{"m", quniform(0, 1, 0)}}}})}}}};

@@ -13,6 +13,9 @@ endif()
 # two thirds of the time. One set of options, since they share a precompiled header.
 set(TUNE_TEST_OPTIONS "$<$<CONFIG:Release>:-O1>")
 
+# What our test programs return where a test could not be run.
+set(TUNE_TEST_SKIPPED 77)
+
 set(TUNE_TEST_ENVIRONMENT
   "ASAN_OPTIONS=detect_stack_use_after_return=1:abort_on_error=0"
   "UBSAN_OPTIONS=print_stacktrace=1"
@@ -23,7 +26,8 @@ function(tune_test_properties test)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS")
   math(EXPR timeout "${arg_TIMEOUT} * ${TUNE_TIMEOUT_FACTOR}")
   set_tests_properties("${test}" PROPERTIES
-    LABELS "${arg_LABELS}" TIMEOUT ${timeout} ENVIRONMENT "${TUNE_TEST_ENVIRONMENT}")
+    LABELS "${arg_LABELS}" TIMEOUT ${timeout} SKIP_RETURN_CODE ${TUNE_TEST_SKIPPED}
+    ENVIRONMENT "${TUNE_TEST_ENVIRONMENT}")
 endfunction()
 
 # tune_add_test(<name>
@@ -66,5 +70,6 @@ function(tune_add_test name)
   list(JOIN TUNE_TEST_ENVIRONMENT "\\\\\\\;" environment)
   catch_discover_tests(${name}
     TEST_PREFIX "${name}: "
-    PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT "${environment}")
+    PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE ${TUNE_TEST_SKIPPED}
+      ENVIRONMENT "${environment}")
 endfunction()

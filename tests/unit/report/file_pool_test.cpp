@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 #include "trial_files.hpp"
 
@@ -200,7 +201,7 @@ TEST_CASE("an error names the path, and what could not be written is kept", "[fi
 
 TEST_CASE("a full disk leaves whole records behind", "[file_pool]") {
   const std::filesystem::path full = "/dev/full";
-  if (!std::filesystem::exists(full)) return;
+  if (!std::filesystem::exists(full)) return test::skip_test(full.string() + " is absent");
   FilePool pool;
   const auto file = pool.create(full);
   file->append("one\n");

@@ -7,6 +7,7 @@
 #include <tune/json.hpp>
 #include <tune/trainables/mlp.hpp>
 
+#include "support/skip.hpp"
 #include "trainables/image_set.hpp"
 
 namespace tune::trainables {
@@ -15,8 +16,7 @@ namespace {
 TEST_CASE("mlp learns Fashion-MNIST from Debian's files", "[mlp]") {
   const std::filesystem::path folder = fashion_mnist_folder;
   if (!std::filesystem::exists(folder)) {
-    WARN("skipped: " << folder << " is absent, install dataset-fashion-mnist");
-    return;
+    return test::skip_test(folder.string() + " is absent, install dataset-fashion-mnist");
   }
   const std::shared_ptr<const ImageSet> train = shared_image_set(folder, ImageSplit::train);
   CHECK(train->size() == 60000);

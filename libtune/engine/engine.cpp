@@ -158,6 +158,13 @@ void Engine::Implementation::settle() {
     last_fill_ = fill_slots();
     if (ending_) continue;
     if (counts_.running > 0 || counts_.asked > 0) return;
+    if (are_slots_lost() && (!records_.empty() || may_have_more_trials())) {
+      const std::int64_t lost = placement_.lost_grants();
+      begin_ending("no slot is left: " + std::to_string(lost) +
+                   (lost == 1 ? " was lost to a trial that did not end"
+                              : " were lost to trials that did not end"));
+      continue;
+    }
     if (records_.empty()) {
       if (searcher_waits_ && may_have_more_trials()) {
         begin_ending("the searcher waits for ever",

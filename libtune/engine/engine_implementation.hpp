@@ -54,6 +54,8 @@ class Engine::Implementation {
   Fill fill_slots();
   LaunchOutcome launch(TrialRecord& record);
   [[nodiscard]] std::optional<ResourceAmounts> request_of(TrialRecord& record);
+  void refuse_request(TrialRecord& record, const std::string& error);
+  [[nodiscard]] bool are_slots_lost() const;
   [[nodiscard]] const Config& config_of_next_start(const TrialRecord& record) const;
   void start(TrialRecord& record, Placement::Grant grant);
   [[nodiscard]] bool can_ask() const;
@@ -144,6 +146,7 @@ class Engine::Implementation {
   std::vector<Command>* commands_ = nullptr;
 
   std::uint64_t next_trial_ = 0;
+  std::uint64_t refused_requests_ = 0;  // trials that failed for their resources
   bool searcher_exhausted_ = false;
   bool searcher_waits_ = false;     // no ask until it has learned something
   bool searcher_has_news_ = false;  // it was told something since it was asked

@@ -41,20 +41,36 @@ std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& r
   std::string error;
   try {
     const Resources& base = record.resources ? *record.resources : options_.resources;
+    const bool is_usual = request_ && !record.resources;
     ResourceAmounts request =
-        request_ && !record.resources
-            ? *request_
-            : ResourceAmounts(base.of ? base.of(config_of_next_start(record)) : base);
-    if (placement_.is_feasible(request)) return request;
-    if (!options_.fixed_cluster) return request;
+        is_usual ? *request_
+                 : ResourceAmounts(base.of ? base.of(config_of_next_start(record)) : base);
+    if (!options_.fixed_cluster || placement_.is_feasible(request)) return request;
+    if (is_usual && placement_.is_lost(request)) return request;  // not its fault: it stays pending
     error = placement_.explain_infeasible(request);
   } catch (const std::exception& e) {
     error = std::string("resources: ") + e.what();
   } catch (...) {
     error = "resources: unknown exception";
   }
-  fail(record, "resources", error, false);
+  refuse_request(record, error);
   return std::nullopt;
+}
+
+void Engine::Implementation::refuse_request(TrialRecord& record, const std::string& error) {
+  fail(record, "resources", error, false);
+  // Where each configuration asks for too much a search without an end would not end.
+  ++refused_requests_;
+  if (options_.max_infeasible > 0 && refused_requests_ >= options_.max_infeasible) {
+    begin_ending("too many refused requests",
+                 std::to_string(refused_requests_) +
+                     " trials were refused their resources, the last one with: " + error);
+  }
+}
+
+// True if the usual request fits no node any more, because slots went with trials that did not end.
+bool Engine::Implementation::are_slots_lost() const {
+  return options_.fixed_cluster && request_ && placement_.is_lost(*request_);
 }
 
 Engine::Implementation::LaunchOutcome Engine::Implementation::launch(TrialRecord& record) {
@@ -120,7 +136,7 @@ bool Engine::Implementation::has_room_for_another() const {
   if (!request_) return true;  // what it will need is not known before
   // One that can never fit is asked for as well, to be refused by name.
   return placement_.fits(*request_) ||
-         (options_.fixed_cluster && !placement_.is_feasible(*request_));
+         (options_.fixed_cluster && !placement_.is_feasible(*request_) && !are_slots_lost());
 }
 
 void Engine::Implementation::ask() {

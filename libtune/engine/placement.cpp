@@ -15,6 +15,11 @@ std::string amount_text(const std::string& name, std::int64_t amount) {
   return amount == 0 ? "0 " + name : amounts.describe();
 }
 
+std::vector<std::int64_t> devices_of(const ResourceAmounts& offered) {
+  return std::vector<std::int64_t>(static_cast<std::size_t>(offered.amount("gpu") / whole_gpu),
+                                   whole_gpu);
+}
+
 }  // namespace
 
 void Placement::add_node(NodeId id, std::string name, const ResourceAmounts& capacity) {
@@ -22,9 +27,11 @@ void Placement::add_node(NodeId id, std::string name, const ResourceAmounts& cap
   TUNE_ASSERT(!node.present);
   node.name = std::move(name);
   node.present = true;
+  node.offered = capacity;
   node.capacity = capacity;
+  node.lost_grants = 0;
   node.free = capacity;
-  node.gpu_capacity.assign(static_cast<std::size_t>(capacity.amount("gpu") / whole_gpu), whole_gpu);
+  node.gpu_capacity = devices_of(capacity);
   node.gpu_free = node.gpu_capacity;
 }
 
@@ -86,6 +93,7 @@ void Placement::lose(const Grant& grant) {
   const auto found = nodes_.find(grant.node);
   if (found == nodes_.end() || !found->second.present) return;
   Node& node = found->second;
+  ++node.lost_grants;
   node.capacity -= grant.resources.amounts;
   for (const int device : grant.resources.gpu_ids) {
     node.gpu_capacity[static_cast<std::size_t>(device)] -= share(grant.resources);
@@ -118,6 +126,19 @@ bool Placement::is_feasible(const ResourceAmounts& request) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     return fit(entry.second.capacity, entry.second.gpu_capacity, request).has_value();
   });
+}
+
+bool Placement::is_lost(const ResourceAmounts& request) const {
+  return !is_feasible(request) && std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    const ResourceAmounts& offered = entry.second.offered;
+    return fit(offered, devices_of(offered), request).has_value();
+  });
+}
+
+std::int64_t Placement::lost_grants() const {
+  std::int64_t lost = 0;
+  for (const auto& [id, node] : nodes_) lost += node.lost_grants;
+  return lost;
 }
 
 std::string Placement::explain_infeasible(const ResourceAmounts& request) const {

@@ -277,6 +277,7 @@ History run_history(std::uint64_t seed, SchedulerKind kind,
     history.expected_trials = std::min(history.expected_trials, *options.engine.max_trials);
   }
   world.run();
+  if (world.books().has_lost_slots()) history.may_end_early = true;
   history.trials = world.books().trials();
   history.end = *world.books().end();
   return history;

@@ -40,7 +40,7 @@ void EngineChecker::on(const engine::AskSearcher& command) {
   if (options_.max_concurrent > 0 && count_running() + asked > options_.max_concurrent) {
     broken(command.trial, "asked for beyond max_concurrent");
   }
-  if (options_.resources.of || has_lost_slots_) return;  // what it needs, or has, is not known
+  if (options_.resources.of) return;  // what it needs is not known
   const ResourceAmounts request(options_.resources);
   const bool will_be_refused = options_.fixed_cluster && !ledger_.is_feasible(request);
   if (!will_be_refused && ledger_.count_fits(request, asked) < asked) {

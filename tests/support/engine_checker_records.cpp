@@ -97,9 +97,22 @@ void EngineChecker::on(const engine::RecordTrialState& command) {
   if (command.state == TrialState::error && command.error.empty()) {
     broken(command.trial, "an error without a text");
   }
+  if (command.state == TrialState::error && command.reason == "resources") {
+    note_refusal(command.trial);
+  }
   trial.state = command.state;
   trial.reason = command.reason;
   if (!command.error.empty()) trial.error = command.error;
+}
+
+// A trial that was refused its resources.
+void EngineChecker::note_refusal(TrialId id) {
+  const bool is_usual = !options_.resources.of && !requests_.contains(id);
+  if (is_usual && ledger_.is_feasible(ResourceAmounts(options_.resources))) {
+    broken(id, "is refused what a node offered when it joined");
+  }
+  ++refused_trials_;
+  if (options_.max_infeasible > 0 && refused_trials_ >= options_.max_infeasible) ending_ = true;
 }
 
 void EngineChecker::on(const engine::RecordExplanation& command) {
@@ -125,6 +138,9 @@ void EngineChecker::on(const engine::Finish& command) {
   if (terminated != command.end.terminated_trials || failed != command.end.failed_trials ||
       unfinished != command.end.unfinished_trials) {
     throw BrokenInvariant("the counts do not add up: " + describe(engine::Command(command)));
+  }
+  if (command.end.reason.find("no slot is left") == 0 && !has_lost_slots_) {
+    throw BrokenInvariant("says that no slot is left, and none was lost");
   }
   if (command.end.reason.empty()) throw BrokenInvariant("the experiment ends without a reason");
 }

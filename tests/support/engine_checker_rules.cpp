@@ -204,7 +204,7 @@ void EngineChecker::check_trial(TrialId id, const TrialLog& trial) const {
   if (trial.state == TrialState::error && !trial.was_invalid && !trial.lacked_metric &&
       !trial.is_lost && !trial.launches.empty() && trial.failures > 0 &&
       (options_.max_failures < 0 || trial.failures <= options_.max_failures) && !must_end &&
-      !was_stopped && !requests_.contains(id) && !has_lost_slots_ && !options_.resources.of) {
+      !was_stopped && !requests_.contains(id) && !options_.resources.of) {
     broken(id, "is an error before its retries are used up");
   }
   // Those that a clone was decided on stay until it has them.

@@ -25,8 +25,10 @@ struct EngineOptions {
   bool strict_metric = true;  ///< Without an objective it is off.
   /// Trials in all; empty: until the searcher is exhausted or something else ends it.
   std::optional<std::uint64_t> max_trials;
-  std::uint64_t max_infeasible = 0;  ///< InvalidConfig trials that end the experiment; 0: no bound.
-  std::int64_t max_concurrent = 0;   ///< 0: resources alone bound it.
+  /// So many InvalidConfig trials end the experiment, and so many that were refused their
+  /// resources; 0: no bound.
+  std::uint64_t max_infeasible = 0;
+  std::int64_t max_concurrent = 0;  ///< 0: resources alone bound it.
   Resources resources;
   StopCriteria stop;
   CheckpointOptions checkpoint;

@@ -38,6 +38,10 @@ class Placement {
   [[nodiscard]] bool fits(const ResourceAmounts& request) const;
   /// True if some node, present or gone for now, could hold it when empty.
   [[nodiscard]] bool is_feasible(const ResourceAmounts& request) const;
+  /// True if only what was lost keeps every node from holding it.
+  [[nodiscard]] bool is_lost(const ResourceAmounts& request) const;
+  /// Grants that did not come back.
+  [[nodiscard]] std::int64_t lost_grants() const;
   /// "requested 11 cpu, largest node 4": what of an infeasible request is too much.
   [[nodiscard]] std::string explain_infeasible(const ResourceAmounts& request) const;
   [[nodiscard]] std::optional<ResourceAmounts> free(NodeId node) const;
@@ -46,7 +50,9 @@ class Placement {
   struct Node {
     std::string name;
     bool present = false;
-    ResourceAmounts capacity;
+    ResourceAmounts offered;
+    ResourceAmounts capacity;  // what is not lost of it
+    std::int64_t lost_grants = 0;
     ResourceAmounts free;                    // "gpu" included
     std::vector<std::int64_t> gpu_capacity;  // thousandths of each device that are not lost
     std::vector<std::int64_t> gpu_free;      // and what is free of them

@@ -38,6 +38,8 @@ class EngineChecker {
   }
   [[nodiscard]] bool is_running(TrialId trial, std::uint32_t incarnation) const;
   [[nodiscard]] const ResourceLedger& resources() const { return ledger_; }
+  /// True if a trial did not end in time and took its slot with it.
+  [[nodiscard]] bool has_lost_slots() const { return has_lost_slots_; }
   /// The books, for the state that a failure prints.
   [[nodiscard]] std::string describe_state() const;
 
@@ -73,6 +75,7 @@ class EngineChecker {
   void on(const engine::RecordWarning& command);
   void on(const engine::Finish& command);
 
+  void note_refusal(TrialId id);
   void check_source(const TrialLog& trial, const engine::Launch& launch) const;
   void check_adoption(const TrialLog& trial, const engine::Launch& launch) const;
   void check_request(const engine::Launch& launch) const;
@@ -135,6 +138,7 @@ class EngineChecker {
   std::optional<TrialId> asked_again_;  // the id whose answer was Wait
   std::uint64_t refused_messages_ = 0;
   std::uint64_t invalid_trials_ = 0;
+  std::uint64_t refused_trials_ = 0;  // for their resources
   std::optional<std::uint64_t> budget_timer_;
   Time now_{0};
   bool ending_ = false;  // somebody ended the experiment before this event or with it

@@ -91,6 +91,7 @@ struct TrialRecord {
   bool has_reported = false;
   std::optional<double> progress;  // the largest time_attr so far
   bool warned_progress = false;
+  bool warned_nan_progress = false;
   std::optional<double> no_decision_before;
 
   [[nodiscard]] TrialId id() const { return trial->id(); }

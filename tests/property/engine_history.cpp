@@ -140,6 +140,7 @@ RandomBehaviourOptions draw_behaviour(Dice& dice, const engine::EngineOptions& e
   options.invalid = dice.rare(0.4);
   options.invalid_step = dice.rare(0.05);
   options.not_finite = dice.rare(0.5);
+  options.nan_epoch = dice.rare(0.3);
   options.missing = dice.rare(0.3);
   options.text = dice.rare(0.1);
   options.never_stops = dice.rare(0.1);

@@ -101,6 +101,7 @@ class RandomBehaviour final : public TrialBehaviour {
     Metrics metrics = {{"loss", 1 / (1 + score)}};
     // A measure of progress of the user's own: now and then it stands still or goes back.
     metrics.set("epoch", iteration - static_cast<std::int64_t>(random.below(3)));
+    if (random.uniform() < options_.nan_epoch) metrics.set("epoch", std::nan(""));
     if (random.uniform() < options_.missing) return metrics;
     metrics.set("score", score);
     if (random.uniform() < options_.not_finite) {

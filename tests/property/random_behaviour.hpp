@@ -17,6 +17,7 @@ struct RandomBehaviourOptions {
   double invalid = 0;            ///< A trial, at every start.
   double invalid_step = 0;       ///< Each step.
   double not_finite = 0;         ///< Each result: NaN or an infinity instead of the metric.
+  double nan_epoch = 0;          ///< Each result.
   double missing = 0;            ///< Each result: no metric at all.
   double text = 0;               ///< Each result: text instead of the metric.
   double own_save = 0;           ///< Each step.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "support/broken_invariant.hpp"
@@ -156,15 +157,16 @@ void EngineChecker::check_arrivals() {
           return a.trial == arrival.trial && std::holds_alternative<engine::Reported>(a.report);
         }) == 1;
     const bool is_decided = trial.stop_decided || trial.change_decided || scheduler_threw_;
-    // Only progress that grows is news to a scheduler.
+    // News to a scheduler is what lies beyond all that it was told.
     const std::optional<double> progress = reported->result.number(scheduler_.time_attr());
-    const bool has_progressed = progress && (!trial.progress || *progress > *trial.progress);
-    if (arrival.is_told && !has_progressed) {
+    const bool is_news = progress && !std::isnan(*progress) &&
+                         std::all_of(trial.told_progress.begin(), trial.told_progress.end(),
+                                     [&](double told) { return told < *progress; });
+    if (arrival.is_told && !is_news) {
       broken(arrival.trial, what + " was told to the scheduler, and is no progress");
     }
-    if (arrival.is_told) trial.progress = progress;
-    if (arrival.must_be_told && has_progressed && !arrival.is_told &&
-        (is_the_only || !is_decided)) {
+    if (arrival.is_told) trial.told_progress.push_back(*progress);
+    if (arrival.must_be_told && is_news && !arrival.is_told && (is_the_only || !is_decided)) {
       broken(arrival.trial, what + " was not told to the scheduler");
     }
   }

@@ -50,7 +50,8 @@ class TrialScheduler {
 
   /// True if it pauses or clones, which a trainable without checkpoints cannot do.
   [[nodiscard]] virtual bool needs_checkpoints() const;
-  /// The field that measures a trial's progress. Results whose value did not grow are not told.
+  /// The field that measures a trial's progress. Results whose value is NaN or did not
+  /// grow are not told.
   [[nodiscard]] virtual std::string time_attr() const;
   /// Its own metric and mode; none: the experiment's. An empty metric means the experiment's.
   [[nodiscard]] virtual std::optional<Objective> objective() const;

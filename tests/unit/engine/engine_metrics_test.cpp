@@ -93,6 +93,25 @@ TEST_CASE("steps that go backwards bring one warning and no decision", "[ME-08]"
   CHECK(bench.scheduler.told.back().training_iteration == 4);
 }
 
+TEST_CASE("progress that is NaN is no progress: warned of once, not told, not kept", "[engine]") {
+  auto puppet = std::make_unique<PuppetScheduler>();
+  puppet->own_time_attr = "epoch";
+  EngineBench bench(minimise_loss(), std::move(puppet));
+  bench.join().suggest(0);
+  const auto at_epoch = [](double epoch) { return Metrics{{"loss", 1.0}, {"epoch", epoch}}; };
+  bench.report(0, 1, at_epoch(std::nan("")));
+  CHECK(bench.given<RecordResult>().size() == 1);
+  CHECK(bench.given<Proceed>().size() == 1);
+  REQUIRE(bench.given<RecordWarning>().size() == 1);
+  CHECK(bench.given<RecordWarning>().at(0).text ==
+        "epoch is nan at iteration 1; the scheduler is not told of such results");
+  CHECK(bench.scheduler.told.empty());
+  bench.report(0, 2, at_epoch(1)).report(0, 3, at_epoch(std::nan(""))).report(0, 4, at_epoch(2));
+  CHECK(bench.ever<RecordWarning>().size() == 1);
+  REQUIRE(bench.scheduler.told.size() == 2);
+  CHECK(bench.scheduler.told.back().training_iteration == 4);
+}
+
 TEST_CASE("scheduler and searcher each see their own objective", "[ME-09]") {
   auto puppet = std::make_unique<PuppetScheduler>();
   puppet->own_objective = Objective{"loss", Mode::min};

@@ -63,12 +63,12 @@ struct TrialLog {
   bool stop_decided = false;    ///< By the scheduler, a criterion or the trial itself.
   bool change_decided = false;  ///< An exploit or other resources, not yet in force.
   bool was_invalid = false;
-  bool lacked_metric = false;      ///< Its first result under strict_metric; or it was text.
-  bool ends_itself = false;        ///< Its newest result says that it is the last.
-  std::optional<double> progress;  ///< The time_attr of the newest result told.
-  std::int64_t searcher_told = 0;  ///< The newest iteration of a TellSearcherResult.
-  bool is_told = false;            ///< The searcher knows its end.
-  bool is_lost = false;            ///< Its thread was abandoned.
+  bool lacked_metric = false;         ///< Its first result under strict_metric; or it was text.
+  bool ends_itself = false;           ///< Its newest result says that it is the last.
+  std::vector<double> told_progress;  ///< The time_attr of each result told to the scheduler.
+  std::int64_t searcher_told = 0;     ///< The newest iteration of a TellSearcherResult.
+  bool is_told = false;               ///< The searcher knows its end.
+  bool is_lost = false;               ///< Its thread was abandoned.
 
   [[nodiscard]] bool has_ended() const {
     return state == TrialState::terminated || state == TrialState::error;

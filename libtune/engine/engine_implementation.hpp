@@ -54,6 +54,7 @@ class Engine::Implementation {
   Fill fill_slots();
   LaunchOutcome launch(TrialRecord& record);
   [[nodiscard]] std::optional<ResourceAmounts> request_of(TrialRecord& record);
+  void check_bounded(const ResourceAmounts& request) const;
   void refuse_request(TrialRecord& record, const std::string& error);
   [[nodiscard]] bool are_slots_lost() const;
   [[nodiscard]] const Config& config_of_next_start(const TrialRecord& record) const;

@@ -1,3 +1,5 @@
+#include <stdexcept>
+
 #include <tune/random.hpp>
 
 #include "engine_implementation.hpp"
@@ -37,6 +39,13 @@ const Config& Engine::Implementation::config_of_next_start(const TrialRecord& re
   return record.checkpoints.empty() ? record.first_config : record.checkpoints.back().config;
 }
 
+// Any number of trials that ask for nothing has room.
+void Engine::Implementation::check_bounded(const ResourceAmounts& request) const {
+  if (!request.amounts().empty() || options_.max_concurrent > 0) return;
+  throw std::invalid_argument(
+      "resources: a trial that asks for nothing needs max_concurrent to be set");
+}
+
 std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& record) {
   std::string error;
   try {
@@ -45,11 +54,13 @@ std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& r
     ResourceAmounts request =
         is_usual ? *request_
                  : ResourceAmounts(base.of ? base.of(config_of_next_start(record)) : base);
+    check_bounded(request);
     if (!options_.fixed_cluster || placement_.is_feasible(request)) return request;
     if (is_usual && placement_.is_lost(request)) return request;  // not its fault: it stays pending
     error = placement_.explain_infeasible(request);
   } catch (const std::exception& e) {
-    error = std::string("resources: ") + e.what();
+    error = e.what();
+    if (!error.starts_with("resources: ")) error.insert(0, "resources: ");
   } catch (...) {
     error = "resources: unknown exception";
   }

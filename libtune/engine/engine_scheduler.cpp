@@ -47,10 +47,7 @@ Engine::Implementation::Implementation(EngineOptions options,
     throw std::invalid_argument("scheduler " + scheduler_name_ +
                                 " needs a metric and a mode, and the experiment has none");
   }
-  if (request_ && request_->amounts().empty() && options_.max_concurrent <= 0) {
-    throw std::invalid_argument(
-        "resources: a trial that asks for nothing needs max_concurrent to be set");
-  }
+  if (request_) check_bounded(*request_);
   context_ = SchedulerContext(scheduler_objective_ ? scheduler_objective_->mode : Mode::min,
                               options_.seed);
 }

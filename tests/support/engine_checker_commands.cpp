@@ -113,6 +113,9 @@ void EngineChecker::on(const engine::Launch& command) {
 }
 
 void EngineChecker::check_request(const engine::Launch& launch) const {
+  if (launch.grant.amounts.amounts().empty() && options_.max_concurrent <= 0) {
+    broken(launch.trial, "runs on nothing, and nothing bounds how many do");
+  }
   // Other resources may be asked for within the event, before or after this launch.
   std::vector<Resources> allowed;
   if (const auto own = requests_.find(launch.trial); own != requests_.end()) allowed = own->second;

@@ -93,7 +93,7 @@ class RandomScheduler final : public TrialScheduler {
     if (random.uniform() < options_.save) context.save(any_trial(context, random));
     if (random.uniform() < options_.exploit) exploit(context, random);
     if (random.uniform() < options_.set_resources) {
-      const double cpu = 0.5 * static_cast<double>(1 + random.below(2 * options_.max_cpu));
+      const double cpu = 0.5 * static_cast<double>(random.below(2 * options_.max_cpu + 1));
       context.set_resources(any_trial(context, random), {.cpu = cpu});
     }
   }

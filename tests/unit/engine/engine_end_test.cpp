@@ -155,6 +155,31 @@ TEST_CASE("a function of resources that throws, whatever it throws, fails its tr
   }
 }
 
+TEST_CASE("a trial that asks for nothing fails unless max_concurrent bounds such trials",
+          "[engine]") {
+  for (const std::int64_t max_concurrent : {0, 3}) {
+    EngineOptions options = minimise_loss();
+    options.max_concurrent = max_concurrent;
+    options.resources.of = [](const Config& config) {
+      return Resources{.cpu = config["x"].get<int>() == 0 ? 0.0 : 1.0};
+    };
+    EngineBench bench(options);
+    bench.scheduler.added = [](SchedulerContext& context, const Trial& trial) {
+      if (trial.id() == TrialId{1}) context.set_resources(trial.id(), {.cpu = 0});
+    };
+    bench.join(0, 2).suggest(0).suggest(1);
+    for (const std::uint64_t trial : {0, 1}) {
+      if (max_concurrent > 0) {
+        CHECK(bench.launch(trial).grant.amounts.amounts().empty());
+        continue;
+      }
+      CHECK(bench.state(trial).state == TrialState::error);
+      CHECK(bench.state(trial).error ==
+            "resources: a trial that asks for nothing needs max_concurrent to be set");
+    }
+  }
+}
+
 TEST_CASE("a searcher that fails ends the experiment", "[engine]") {
   EngineBench bench(minimise_loss());
   bench.join().handle(SuggestionReady{TrialId{0}, SearcherFailure{"singular matrix"}});

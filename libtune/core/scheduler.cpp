@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <set>
 #include <stdexcept>
 #include <typeinfo>
 
@@ -23,10 +24,8 @@ void TrialScheduler::on_trial_completed(SchedulerContext&, const Trial&, const R
 void TrialScheduler::on_trial_failed(SchedulerContext&, const Trial&) {}
 
 std::optional<TrialId> TrialScheduler::choose_trial_to_run(SchedulerContext& context) {
-  for (const auto& [id, trial] : context.live_trials()) {
-    if (trial.state() == TrialState::pending) return id;
-  }
-  return std::nullopt;
+  const std::set<TrialId>& pending = context.pending_trials();
+  return pending.empty() ? std::nullopt : std::optional<TrialId>(*pending.begin());
 }
 
 bool TrialScheduler::needs_checkpoints() const { return false; }

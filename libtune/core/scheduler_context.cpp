@@ -56,6 +56,7 @@ void SchedulerContext::explain(TrialId id, std::string reason) {
 
 Trial& SchedulerContext::add(Trial trial) {
   const TrialId id = trial.id();
+  if (trial.state() == TrialState::pending) pending_.insert(id);
   return live_.insert_or_assign(id, std::move(trial)).first->second;
 }
 
@@ -64,7 +65,17 @@ Trial* SchedulerContext::find_mutable(TrialId id) {
   return found == live_.end() ? nullptr : &found->second;
 }
 
+void SchedulerContext::set_state(TrialId id, TrialState state) {
+  live_.at(id).state_ = state;
+  if (state == TrialState::pending) {
+    pending_.insert(id);
+  } else {
+    pending_.erase(id);
+  }
+}
+
 void SchedulerContext::finish(TrialId id, const FinishedTrial& finished) {
+  pending_.erase(id);
   live_.erase(id);
   finished_.insert_or_assign(id, finished);
 }

@@ -14,6 +14,10 @@ Engine::Implementation::Fill Engine::Implementation::fill_slots() {
       return Fill::no_room;
     }
     if (!placement_.has_nodes()) return Fill::no_room;
+    // With nothing to start the scheduler need not be troubled: it may look at all its trials.
+    if (counts_.pending + counts_.paused == 0 && !can_ask()) {
+      return may_have_more_trials() && !has_room_for_another() ? Fill::no_room : Fill::idle;
+    }
     const Choice choice = choose();
     carry_out_requests();
     if (ending_ || choice.hold) return Fill::idle;

@@ -32,7 +32,7 @@ void Engine::Implementation::set_state(TrialRecord& record, TrialState state,
   };
   --count(record.trial->state());
   ++count(state);
-  record.trial->set_state(state);
+  context_.set_state(record.id(), state);
   if (state == TrialState::pending || state == TrialState::paused) resources_changed_ = true;
   if (state == TrialState::running) return;  // RecordTrialStarted tells
   emit(RecordTrialState{record.id(), record.trial->incarnation(), state, reason, error});

@@ -1,5 +1,6 @@
 #include "support/recording_scheduler.hpp"
 
+#include <set>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -74,6 +75,16 @@ void RecordingScheduler::check_live(const SchedulerContext& context, const Trial
   if (context.find(trial.id()) == nullptr) fault(trial.id(), what + ", not among the live trials");
 }
 
+void RecordingScheduler::check_pending(const SchedulerContext& context) {
+  std::set<TrialId> pending;
+  for (const auto& [id, trial] : context.live_trials()) {
+    if (trial.state() == TrialState::pending) pending.insert(id);
+  }
+  if (context.pending_trials() != pending) {
+    faults_.emplace_back("the context keeps other trials as pending than those that are");
+  }
+}
+
 Decision RecordingScheduler::on_trial_result(SchedulerContext& context, const Trial& trial,
                                              const Result& result) {
   check_live(context, trial, "a result");
@@ -120,6 +131,7 @@ void RecordingScheduler::on_trial_failed(SchedulerContext& context, const Trial&
 
 std::optional<TrialId> RecordingScheduler::choose_trial_to_run(SchedulerContext& context) {
   return call({.kind = Kind::choose}, context, [&](Call& c) {
+    check_pending(context);
     c.chosen = inner_->choose_trial_to_run(context);
     const Trial* trial = c.chosen ? context.find(*c.chosen) : nullptr;
     if (trial != nullptr) c.state_of_chosen = trial->state();

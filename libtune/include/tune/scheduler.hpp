@@ -44,8 +44,8 @@ class TrialScheduler {
                                   const Result& last);
   virtual void on_trial_failed(SchedulerContext& context, const Trial& trial);
   /// The pending or paused trial that a free slot should run; none: a new trial is asked for.
-  /// SchedulerContext::hold() leaves the slot free instead. Default: the pending trial with the
-  /// lowest id.
+  /// SchedulerContext::hold() leaves the slot free instead. Called only while a trial is pending or
+  /// paused, or a new one can be asked for. Default: the pending trial with the lowest id.
   virtual std::optional<TrialId> choose_trial_to_run(SchedulerContext& context);
 
   /// True if it pauses or clones, which a trainable without checkpoints cannot do.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -71,6 +72,8 @@ class SchedulerContext {
   [[nodiscard]] Time now() const { return now_; }
   /// Trials that have not ended, by id.
   [[nodiscard]] const std::map<TrialId, Trial>& live_trials() const { return live_; }
+  /// The live trials that are pending.
+  [[nodiscard]] const std::set<TrialId>& pending_trials() const { return pending_; }
   [[nodiscard]] const std::map<TrialId, FinishedTrial>& finished_trials() const {
     return finished_;
   }
@@ -107,6 +110,8 @@ class SchedulerContext {
   // For the engine, which owns the trials, and for tests.
   Trial& add(Trial trial);
   [[nodiscard]] Trial* find_mutable(TrialId id);
+  /// @pre the trial is live
+  void set_state(TrialId id, TrialState state);
   void finish(TrialId id, const FinishedTrial& finished);
   void set_now(Time now) { now_ = now; }
   [[nodiscard]] std::vector<SchedulerRequest> take_requests();
@@ -118,6 +123,7 @@ class SchedulerContext {
   std::uint64_t seed_;
   Time now_{0};
   std::map<TrialId, Trial> live_;
+  std::set<TrialId> pending_;
   std::map<TrialId, FinishedTrial> finished_;
   std::vector<SchedulerRequest> requests_;
   bool held_ = false;

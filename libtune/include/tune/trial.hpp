@@ -54,7 +54,6 @@ class Trial {
   // For the engine, which owns the trials, and for tests.
   void set_name(std::string name) { name_ = std::move(name); }
   void set_config(Config config) { config_ = std::move(config); }
-  void set_state(TrialState state) { state_ = state; }
   void set_incarnation(std::uint32_t incarnation) { incarnation_ = incarnation; }
   void set_failures(std::int64_t failures) { failures_ = failures; }
   void set_checkpoint_iteration(std::optional<std::int64_t> it) { checkpoint_iteration_ = it; }
@@ -68,6 +67,8 @@ class Trial {
   void replace_last_result(const Result& result) { last_result_ = result; }
 
  private:
+  friend class SchedulerContext;  // which keeps the pending ones apart
+
   TrialId id_;
   std::string name_;
   Config config_;

@@ -1,5 +1,6 @@
 #include <tune/scheduler.hpp>
 
+#include <set>
 #include <stdexcept>
 
 #include <catch2/catch.hpp>
@@ -42,9 +43,15 @@ TEST_CASE("by default the pending trial with the lowest id runs", "[scheduler]")
   CHECK_FALSE(scheduler.choose_trial_to_run(context).has_value());
   context.add(Trial(TrialId{5}));
   context.add(Trial(TrialId{4}));
-  context.add(Trial(TrialId{1})).set_state(TrialState::paused);
-  context.add(Trial(TrialId{2})).set_state(TrialState::running);
+  context.add(Trial(TrialId{1}));
+  context.set_state(TrialId{1}, TrialState::paused);
+  context.add(Trial(TrialId{2}));
+  context.set_state(TrialId{2}, TrialState::running);
   CHECK(scheduler.choose_trial_to_run(context) == TrialId{4});
+  context.finish(TrialId{4}, {});
+  CHECK(context.pending_trials() == std::set{TrialId{5}});
+  context.set_state(TrialId{1}, TrialState::pending);
+  CHECK(scheduler.choose_trial_to_run(context) == TrialId{1});
   CHECK_FALSE(context.has_requests());
 }
 

@@ -1,3 +1,6 @@
+#include <optional>
+#include <set>
+
 #include <catch2/catch.hpp>
 
 #include "engine_bench.hpp"
@@ -159,6 +162,59 @@ TEST_CASE("a paused trial that is chosen runs, without an unpause", "[engine]") 
   bench.end(0, EndKind::paused);
   CHECK(bench.launch(0).incarnation == 2);
   CHECK(bench.ever<AskSearcher>().size() == 1);  // nobody was asked for a new one
+}
+
+/// A scheduler that counts how often it is asked what to run.
+std::unique_ptr<PuppetScheduler> counting(int& calls) {
+  auto puppet = std::make_unique<PuppetScheduler>();
+  puppet->choose = [&calls](SchedulerContext& context) -> std::optional<TrialId> {
+    ++calls;
+    const auto& pending = context.pending_trials();
+    return pending.empty() ? std::nullopt : std::optional(*pending.begin());
+  };
+  return puppet;
+}
+
+TEST_CASE("with full slots and nothing pending a result does not ask what to run", "[engine]") {
+  int calls = 0;
+  EngineBench bench(minimise_loss(), counting(calls));
+  bench.join(0, 3).suggest(0).suggest(1).suggest(2);
+  const int calls_until_full = calls;
+  for (int iteration = 1; iteration <= 20; ++iteration) {
+    for (const std::uint64_t trial : {0, 1, 2}) bench.report(trial, iteration);
+  }
+  CHECK(calls == calls_until_full);
+  bench.end(1, EndKind::finished, "");
+  CHECK(calls > calls_until_full);
+  CHECK(bench.given<AskSearcher>().size() == 1);
+}
+
+TEST_CASE("free slots that nothing can fill do not ask what to run", "[engine]") {
+  int calls = 0;
+  EngineBench bench(minimise_loss(), counting(calls));
+  bench.join(0, 3).suggest(0).exhaust(1);
+  const int calls_before = calls;
+  for (int iteration = 1; iteration <= 20; ++iteration) bench.report(0, iteration);
+  CHECK(calls == calls_before);
+}
+
+TEST_CASE("the context keeps the pending trials apart", "[engine]") {
+  EngineOptions options = minimise_loss();
+  options.max_failures = 1;
+  EngineBench bench(options);
+  std::set<TrialId> seen;
+  bench.scheduler.choose = [&](SchedulerContext& context) -> std::optional<TrialId> {
+    seen = context.pending_trials();
+    if (seen.empty()) return std::nullopt;
+    return *seen.begin();
+  };
+  bench.join(0, 1).suggest(0);
+  CHECK(seen == std::set{TrialId{0}});
+  CHECK(bench.engine.context().pending_trials().empty());
+  bench.leave(0);
+  CHECK(bench.engine.context().pending_trials() == std::set{TrialId{0}});
+  bench.join(1, 1).report(0, 1).end(0, EndKind::finished, "");
+  CHECK(bench.engine.context().pending_trials().empty());
 }
 
 }  // namespace

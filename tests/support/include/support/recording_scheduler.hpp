@@ -57,6 +57,7 @@ class RecordingScheduler final : public TrialScheduler {
   template <class Function>
   auto call(Call call, SchedulerContext& context, Function function);
   void check_live(const SchedulerContext& context, const Trial& trial, const std::string& what);
+  void check_pending(const SchedulerContext& context);
   void fault(TrialId trial, const std::string& text);
 
   std::unique_ptr<TrialScheduler> inner_;

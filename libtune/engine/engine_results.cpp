@@ -70,13 +70,15 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
   if (is_told) {
     decision = tell_result(record, result).value_or(Decision::proceed);
   }
-  const StopEvaluator::Verdict verdict = ask_stop_criteria(*record.trial, result);
+  // A predicate, or a searcher, need not expect a result that is an error in itself.
+  const StopEvaluator::Verdict verdict =
+      is_fatal ? StopEvaluator::Verdict{} : ask_stop_criteria(*record.trial, result);
   const bool stops = decision == Decision::stop || !verdict.stop_trial.empty();
-  if (stops && !is_fatal) result.done = true;
+  if (stops) result.done = true;
   if (is_told) record.trial->replace_last_result(result);
   record.last = result;
   emit(RecordResult{record.id(), record.run->incarnation, result});
-  tell_searcher(record, result);
+  if (!is_fatal) tell_searcher(record, result);
 
   if (!verdict.stop_experiment.empty()) begin_ending(verdict.stop_experiment);
   if (is_fatal) {

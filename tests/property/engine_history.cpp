@@ -91,6 +91,11 @@ StopCriteria draw_stop(Dice& dice, bool has_objective) {
              throw std::runtime_error("the predicate threw");
            });
   }
+  if (has_objective && dice.chance(0.05)) {  // reads the metric, which may be text or missing
+    stop = stop | stop_when([](const Trial&, const Result& result) {
+             return result.metrics.at("score").as_double() > 1.5;
+           });
+  }
   if (has_objective && dice.chance(0.1)) {
     stop = stop | plateau({.std = 0.2, .num_results = 3, .grace_period = 3});
   }

@@ -119,9 +119,11 @@ void EngineChecker::note_result(TrialId id, const RunningStart& running, const R
   Arrival arrival{
       .trial = id, .incarnation = running.launch.incarnation, .report = engine::Reported{result}};
   const auto newest = std::max_element(trial.recorded.begin(), trial.recorded.end());
-  bool is_beyond = newest == trial.recorded.end() || result.training_iteration > *newest;
+  bool is_first = newest == trial.recorded.end();
+  bool is_beyond = is_first || result.training_iteration > *newest;
   for (const Arrival& other : arrivals_) {
     if (other.trial == id && std::holds_alternative<engine::Reported>(other.report)) {
+      is_first = false;
       is_beyond =
           is_beyond && result.training_iteration >
                            std::get<engine::Reported>(other.report).result.training_iteration;
@@ -134,7 +136,7 @@ void EngineChecker::note_result(TrialId id, const RunningStart& running, const R
   if (options_.objective) {
     const MetricValue* metric = result.metrics.find(options_.objective->metric);
     has_target = metric != nullptr && metric->is_number();
-    const bool is_fatal = options_.strict_metric && newest == trial.recorded.end();
+    const bool is_fatal = options_.strict_metric && is_first;
     if (!has_target && (is_fatal || metric != nullptr)) trial.lacked_metric = true;
   }
   arrival.may_be_dropped = trial.lacked_metric;

@@ -65,7 +65,8 @@ void EngineChecker::on(const engine::RecordResult& command) {
   }
   trial.line.push_back(result);
   trial.recorded.push_back(result.training_iteration);
-  const Verdict verdict = judge(command.trial, reported);
+  // A result that is an error in itself is not judged.
+  const Verdict verdict = arrival.may_be_dropped ? Verdict::go_on : judge(command.trial, reported);
   if (verdict == Verdict::threw) (arrival.is_new ? ending_ : may_end_early_) = true;
   const bool must_be_done = reported.done || (arrival.is_new && verdict == Verdict::stop);
   if (must_be_done && !result.done && !arrival.may_be_dropped) {

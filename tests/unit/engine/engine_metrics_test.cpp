@@ -49,6 +49,28 @@ TEST_CASE("strict_metric: a later result without the metric is recorded, not tol
   CHECK(bench.scheduler.told.size() == 1);
 }
 
+TEST_CASE("a result that is an error in itself is no result for stop criteria and searcher",
+          "[engine]") {
+  // The metric is misspelt in one trial; a predicate reads it.
+  for (const Metrics& wrong :
+       {Metrics{{"los", 1.0}, {"acc", 0.5}}, Metrics{{"loss", "unavailable"}, {"acc", 0.5}}}) {
+    EngineOptions options = minimise_loss();
+    options.searcher_objective = Objective{"acc", Mode::max};
+    options.searcher_wants_results = true;
+    options.stop = stop_when([](const Trial&, const Result& result) {
+      return result.metrics.at("loss").as_double() < 0.1;
+    });
+    EngineBench bench(options);
+    bench.join(0, 2).suggest(0).suggest(1).report(0, 1, wrong);
+    CHECK(bench.given<RecordResult>().size() == 1);
+    CHECK(bench.given<TellSearcherResult>().empty());
+    bench.end(0, EndKind::stopped, "");
+    CHECK(bench.state(0).state == TrialState::error);
+    CHECK_FALSE(bench.engine.is_finished());
+    CHECK(bench.engine.counts().running == 1);
+  }
+}
+
 TEST_CASE("without strict_metric a first result without the metric is recorded, not told",
           "[engine]") {
   EngineOptions options = minimise_loss();

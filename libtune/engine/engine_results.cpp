@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "engine_implementation.hpp"
 
@@ -172,7 +173,7 @@ Horizon Engine::Implementation::horizon_of(const TrialRecord& record) const {
       scheduler_objective_ || options_.objective || time_attr_ != "training_iteration";
   if (!record.no_decision_before) {
     horizon.every_result = true;
-  } else if (std::isfinite(*record.no_decision_before)) {
+  } else if (*record.no_decision_before < std::numeric_limits<double>::infinity()) {
     horizon.bounds.push_back({time_attr_, *record.no_decision_before, false});
   }
   if (!record.has_reported && must_see_first && options_.strict_metric) {

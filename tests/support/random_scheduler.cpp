@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "support/limits.hpp"
+
 namespace tune::test {
 namespace {
 
@@ -18,7 +20,8 @@ class RandomScheduler final : public TrialScheduler {
     const double time = *result.number(options_.time_attr);
     if (time < promised_[trial.id()]) return Decision::proceed;
     if (random.uniform() < options_.promise) {
-      promised_[trial.id()] = time + 1 + static_cast<double>(random.below(4));
+      promised_[trial.id()] =
+          random.uniform() < 0.1 ? -inf : time + 1 + static_cast<double>(random.below(4));
       context.no_decision_before(trial.id(), promised_[trial.id()]);
     }
     const double dice = random.uniform();

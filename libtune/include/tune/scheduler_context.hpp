@@ -100,7 +100,9 @@ class SchedulerContext {
   /// Other resources from the trial's next start; a running trial is saved and started again.
   void set_resources(TrialId id, Resources resources);
   /// Promises to answer `proceed` for each result of the trial with `time_attr` below `time`, so
-  /// that it need not wait. Holds until the next call for this trial; infinity: for ever.
+  /// that it need not wait. Holds until the next call for this trial; infinity: for ever,
+  /// -infinity: no longer, the next result is decided. @throws std::invalid_argument if `time` is
+  /// NaN
   void no_decision_before(TrialId id, double time);
   /// The evidence of a decision (rung, cut-off, rank); recorded.
   void explain(TrialId id, std::string reason);

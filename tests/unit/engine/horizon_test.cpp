@@ -73,6 +73,21 @@ TEST_CASE("a promise for ever and no criterion let a trial run through", "[horiz
   CHECK(bench.report(0, 1).given<Proceed>().empty());
 }
 
+TEST_CASE("a promise until minus infinity is none: the next result is decided", "[horizon]") {
+  EngineBench bench(EngineOptions{}, promising(-test::inf));
+  bench.join().suggest(0);
+  CHECK(bench.launch(0).horizon.is_reached(result_at(1)));
+  CHECK(bench.report(0, 1).given<Proceed>().size() == 1);
+  CHECK(bench.report(0, 2).given<Proceed>().size() == 1);
+}
+
+TEST_CASE("a promise that is NaN is a fault of the scheduler", "[horizon]") {
+  EngineBench bench(EngineOptions{}, promising(std::nan("")));
+  bench.join().suggest(0);
+  REQUIRE(bench.engine.is_finished());
+  CHECK_THAT(bench.ever<Finish>().at(0).end.error, Catch::Contains("no_decision_before"));
+}
+
 TEST_CASE("the horizon is the minimum over scheduler and stop criteria", "[horizon]") {
   EngineOptions options;
   options.stop = StopCriteria{{"training_iteration", 9}} | below("loss", 0.5);

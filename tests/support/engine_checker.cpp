@@ -11,11 +11,9 @@
 namespace tune::test {
 
 EngineChecker::EngineChecker(engine::EngineOptions options, RecordingScheduler& scheduler)
-    : options_(std::move(options)), scheduler_(scheduler) {
-  for (const StopCriteria::Rule& rule : options_.stop.rules()) {
-    may_end_early_ = may_end_early_ || std::holds_alternative<ExperimentPlateauOptions>(rule);
-  }
-}
+    : options_(std::move(options)),
+      scheduler_(scheduler),
+      plateaus_(options_.stop, options_.objective) {}
 
 void EngineChecker::before(const engine::Event& event, Time now) {
   now_ = now;
@@ -24,6 +22,7 @@ void EngineChecker::before(const engine::Event& event, Time now) {
   suggested_now_.reset();
   refused_now_.reset();
   stopped_now_.clear();
+  is_stopped_now_ = false;
   std::visit([this](const auto& e) { on(e); }, event);
 }
 
@@ -131,6 +130,7 @@ void EngineChecker::note_result(TrialId id, const RunningStart& running, const R
   }
   arrival.is_new = is_beyond && !trial.stop_decided && !trial.change_decided &&
                    !running.stop_ordered && !ending_;
+  arrival.is_beyond = is_beyond && !trial.stop_decided && !ending_ && !scheduler_threw_;
   arrival.is_waiting = running.is_waiting();
   bool has_target = true;
   if (options_.objective) {

@@ -65,15 +65,64 @@ void EngineChecker::on(const engine::RecordResult& command) {
   }
   trial.line.push_back(result);
   trial.recorded.push_back(result.training_iteration);
-  // A result that is an error in itself is not judged.
-  const Verdict verdict = arrival.may_be_dropped ? Verdict::go_on : judge(command.trial, reported);
-  if (verdict == Verdict::threw) (arrival.is_new ? ending_ : may_end_early_) = true;
-  const bool must_be_done = reported.done || (arrival.is_new && verdict == Verdict::stop);
-  if (must_be_done && !result.done && !arrival.may_be_dropped) {
-    broken(command.trial, "the result that stops it is not marked as done");
-  }
+  check_done(command.trial, arrival, result);
   if (result.done) trial.stop_decided = true;
   trial.ends_itself = reported.done;
+}
+
+/// The scheduler's answer to that result, if it came with this event.
+const RecordingScheduler::Call* EngineChecker::call_on(TrialId trial,
+                                                       std::int64_t iteration) const {
+  const auto found = std::find_if(calls_.begin(), calls_.end(), [&](const auto& call) {
+    return call.kind == RecordingScheduler::Kind::result && call.trial == trial &&
+           call.iteration == iteration;
+  });
+  return found == calls_.end() ? nullptr : &*found;
+}
+
+/// Whether the stop criteria are asked about it: not if it was so before, if a stop was decided, or
+/// if it is an error in itself.
+Certainty EngineChecker::is_judged(const Arrival& arrival, const Result& result) const {
+  if (!arrival.is_beyond || is_stopped_now_ || arrival.may_be_dropped) return Certainty::no;
+  if (call_on(arrival.trial, result.training_iteration) != nullptr) return Certainty::yes;
+  // Not told. A request within the event may have stopped it, before this result or after it.
+  const bool may_be_stopped = std::any_of(calls_.begin(), calls_.end(), [&](const auto& call) {
+    return call.kind != RecordingScheduler::Kind::choose &&
+           (call.threw || std::any_of(call.requests.begin(), call.requests.end(),
+                                      [&](const SchedulerRequest& request) {
+                                        const auto* stop = std::get_if<StopTrial>(&request);
+                                        return stop != nullptr && stop->trial == arrival.trial;
+                                      }));
+  });
+  return may_be_stopped ? Certainty::maybe : Certainty::yes;
+}
+
+/// `done` is true if it was reported, or if the decision on that very row ended the trial.
+void EngineChecker::check_done(TrialId id, const Arrival& arrival, const Result& recorded) {
+  const Result& reported = std::get<engine::Reported>(arrival.report).result;
+  const Certainty judged = is_judged(arrival, reported);
+  Verdict verdict;
+  if (judged != Certainty::no) verdict = judge(id, reported);
+  if (judged == Certainty::maybe) {
+    plateaus_.lose_track();
+    for (Certainty* part : {&verdict.stop_trial, &verdict.stop_experiment, &verdict.threw}) {
+      *part = std::min(*part, Certainty::maybe);
+    }
+  }
+  if (std::max(verdict.threw, verdict.stop_experiment) == Certainty::yes) ending_ = true;
+  if (std::max(verdict.threw, verdict.stop_experiment) == Certainty::maybe) may_end_early_ = true;
+
+  const RecordingScheduler::Call* call = call_on(id, reported.training_iteration);
+  const bool stopped = call != nullptr && !call->threw && call->answer == Decision::stop;
+  const bool must = reported.done || stopped || verdict.stop_trial == Certainty::yes;
+  const bool may =
+      must || verdict.stop_trial == Certainty::maybe || verdict.stop_experiment != Certainty::no;
+  if (must && !recorded.done && !arrival.may_be_dropped) {
+    broken(id, "the result that stops it is not marked as done");
+  }
+  if (recorded.done && !may) broken(id, "is marked as done and nobody ended it with that result");
+  is_stopped_now_ = is_stopped_now_ || recorded.done || arrival.may_be_dropped || ending_ ||
+                    (call != nullptr && call->threw);
 }
 
 void EngineChecker::on(const engine::RecordCheckpoint& command) {

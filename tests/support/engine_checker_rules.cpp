@@ -20,18 +20,21 @@ bool EngineChecker::is_checkpoint_needed(const engine::CheckpointLocation& locat
   });
 }
 
-EngineChecker::Verdict EngineChecker::judge(TrialId id, const Result& result) const {
-  Verdict verdict = Verdict::go_on;
+EngineChecker::Verdict EngineChecker::judge(TrialId id, const Result& result) {
+  const PlateauModel::Verdict plateaus = plateaus_.judge(id, result);
+  Verdict verdict{.stop_trial = plateaus.stop_trial, .stop_experiment = plateaus.stop_experiment};
   for (const StopCriteria::Rule& rule : options_.stop.rules()) {
     if (const auto* bound = std::get_if<StopCriteria::Bound>(&rule)) {
       const std::optional<double> value = result.number(bound->field);
       if (!value) continue;
-      if (bound->below ? *value <= bound->bound : *value >= bound->bound) verdict = Verdict::stop;
+      if (bound->below ? *value <= bound->bound : *value >= bound->bound) {
+        verdict.stop_trial = Certainty::yes;
+      }
     } else if (const auto* predicate = std::get_if<StopCriteria::Predicate>(&rule)) {
       try {
-        if (predicate->stop(Trial(id), result)) verdict = Verdict::stop;
+        if (predicate->stop(Trial(id), result)) verdict.stop_trial = Certainty::yes;
       } catch (...) {
-        return Verdict::threw;
+        return {.threw = Certainty::yes};
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <tune/objective.hpp>
 
 #include "engine/engine.hpp"
+#include "support/plateau_model.hpp"
 #include "support/recording_scheduler.hpp"
 #include "support/resource_ledger.hpp"
 #include "support/trial_log.hpp"
@@ -94,9 +95,13 @@ class EngineChecker {
   void check_trial(TrialId id, const TrialLog& trial) const;
   void check_counts(const engine::Engine& engine) const;
   void check_waiting(const engine::Engine& engine) const;
-  /// What the bounds and predicates of `stop` say.
-  enum class Verdict { go_on, stop, threw };
-  [[nodiscard]] Verdict judge(TrialId id, const Result& result) const;
+  /// What the stop criteria say.
+  struct Verdict {
+    Certainty stop_trial = Certainty::no;
+    Certainty stop_experiment = Certainty::no;
+    Certainty threw = Certainty::no;
+  };
+  [[nodiscard]] Verdict judge(TrialId id, const Result& result);
   [[nodiscard]] bool has_requests() const;
   [[nodiscard]] std::int64_t count_running() const;
   [[nodiscard]] bool is_checkpoint_needed(const engine::CheckpointLocation& location) const;
@@ -110,6 +115,7 @@ class EngineChecker {
     std::uint32_t incarnation = 0;
     engine::TrialReport report;
     bool is_new = false;        ///< Beyond all that was recorded before, and nothing is decided.
+    bool is_beyond = false;     ///< Beyond all that was recorded before, and no stop is decided.
     bool must_be_told = false;  ///< To the scheduler.
     bool may_be_told = false;
     bool is_waiting = false;  ///< It reached the horizon, so that a decision comes in time.
@@ -118,11 +124,16 @@ class EngineChecker {
     bool is_told = false;
   };
   void note_result(TrialId id, const RunningStart& running, const Result& result);
+  [[nodiscard]] Certainty is_judged(const Arrival& arrival, const Result& result) const;
+  [[nodiscard]] const RecordingScheduler::Call* call_on(TrialId trial,
+                                                        std::int64_t iteration) const;
+  void check_done(TrialId id, const Arrival& arrival, const Result& recorded);
   Arrival& next_arrival(TrialId trial, std::uint32_t incarnation, bool is_result);
 
   engine::EngineOptions options_;
   RecordingScheduler& scheduler_;
   ResourceLedger ledger_;
+  PlateauModel plateaus_;
   std::map<TrialId, TrialLog> trials_;
   std::map<std::string, TrialId> names_;
   std::map<TrialId, std::vector<Resources>> requests_;  // by set_resources, the newest last
@@ -145,10 +156,11 @@ class EngineChecker {
   bool scheduler_threw_ = false;
   bool is_exhausted_ = false;
   bool has_lost_slots_ = false;
-  bool may_end_early_ = false;  // for a reason that is not followed here: a plateau
+  bool may_end_early_ = false;  // a stop criterion may have ended the experiment, or not
 
   // Of the present event.
   std::vector<Arrival> arrivals_;
+  bool is_stopped_now_ = false;  // a result of it stopped the trial whose results arrive
   std::map<TrialId, RunningStart> ended_now_;  // starts that were live when the event came
   std::optional<TrialId> suggested_now_;
   std::optional<TrialId> refused_now_;  // whose message is of an old incarnation or a duplicate

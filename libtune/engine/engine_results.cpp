@@ -74,7 +74,8 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
   // A predicate, or a searcher, need not expect a result that is an error in itself.
   const StopEvaluator::Verdict verdict =
       is_fatal ? StopEvaluator::Verdict{} : ask_stop_criteria(*record.trial, result);
-  const bool stops = decision == Decision::stop || !verdict.stop_trial.empty();
+  const bool stops =
+      decision == Decision::stop || !verdict.stop_trial.empty() || !verdict.stop_experiment.empty();
   if (stops) result.done = true;
   if (is_told) record.trial->replace_last_result(result);
   record.last = result;

@@ -114,9 +114,9 @@ void EngineChecker::check_done(TrialId id, const Arrival& arrival, const Result&
 
   const RecordingScheduler::Call* call = call_on(id, reported.training_iteration);
   const bool stopped = call != nullptr && !call->threw && call->answer == Decision::stop;
-  const bool must = reported.done || stopped || verdict.stop_trial == Certainty::yes;
-  const bool may =
-      must || verdict.stop_trial == Certainty::maybe || verdict.stop_experiment != Certainty::no;
+  const Certainty ends = std::max(verdict.stop_trial, verdict.stop_experiment);
+  const bool must = reported.done || stopped || ends == Certainty::yes;
+  const bool may = must || ends == Certainty::maybe;
   if (must && !recorded.done && !arrival.may_be_dropped) {
     broken(id, "the result that stops it is not marked as done");
   }

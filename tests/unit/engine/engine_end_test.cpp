@@ -139,6 +139,23 @@ TEST_CASE("a stop function that throws, whatever it throws, ends the experiment"
   }
 }
 
+TEST_CASE("the result that ends the experiment ends its trial, and is done", "[engine]") {
+  EngineOptions options = minimise_loss();
+  options.stop = experiment_plateau({.std = 0.1, .top = 2});
+  EngineBench bench(options);
+  bench.join(0, 3).suggest(0).suggest(1).suggest(2).report(0, 1).report(2, 1, {{"loss", 9.0}});
+  CHECK_FALSE(bench.ever<RecordResult>().back().result.done);
+  bench.report(1, 1);
+  CHECK(bench.given<Stop>().size() == 3);
+  REQUIRE(bench.given<RecordResult>().size() == 1);
+  CHECK(bench.given<RecordResult>().at(0).result.done);
+  bench.report(0, 2);  // on its way to the end
+  CHECK_FALSE(bench.given<RecordResult>().at(0).result.done);
+  for (const std::uint64_t trial : {0, 1, 2}) bench.end(trial, EndKind::stopped, "");
+  CHECK(the_end(bench).reason == "experiment plateau");
+  CHECK(bench.state(1).state == TrialState::terminated);
+}
+
 TEST_CASE("a function of resources that throws, whatever it throws, fails its trial", "[engine]") {
   for (const bool is_exception : {true, false}) {
     EngineOptions options = minimise_loss();

@@ -67,6 +67,7 @@ Trial* SchedulerContext::find_mutable(TrialId id) {
 
 void SchedulerContext::set_state(TrialId id, TrialState state) {
   live_.at(id).state_ = state;
+  aside_.erase(id);
   if (state == TrialState::pending) {
     pending_.insert(id);
   } else {
@@ -74,8 +75,15 @@ void SchedulerContext::set_state(TrialId id, TrialState state) {
   }
 }
 
+void SchedulerContext::set_aside(TrialId id) {
+  if (pending_.erase(id) > 0) aside_.insert(id);
+}
+
+void SchedulerContext::put_back() { pending_.merge(aside_); }
+
 void SchedulerContext::finish(TrialId id, const FinishedTrial& finished) {
   pending_.erase(id);
+  aside_.erase(id);
   live_.erase(id);
   finished_.insert_or_assign(id, finished);
 }

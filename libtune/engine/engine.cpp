@@ -178,7 +178,7 @@ void Engine::Implementation::settle() {
       finish();
       return;
     }
-    if (!placement_.has_nodes() || last_fill_ == Fill::no_room) return;
+    if (!placement_.has_nodes() || last_fill_ != Fill::idle) return;
     // Nothing runs, nothing will be asked for, and the scheduler lets none of these go on.
     TrialRecord& stranded = records_.begin()->second;
     terminate(stranded, stranded.trial->state() == TrialState::paused
@@ -206,7 +206,23 @@ std::string Engine::Implementation::waiting_reason() const {
   if (records_.empty() && !may_have_more_trials()) return {};
   if (!placement_.has_nodes()) return "no node is there";
   if (counts_.asked > 0) return "the searcher is thinking";
-  return "no room on any node";
+  if (waiting_for_node_.empty()) {
+    return request_ && !placement_.could_fit(*request_)
+               ? "the next trial waits for " + request_->describe() + ": no node is big enough"
+               : "no room on any node";
+  }
+  constexpr std::size_t most_named = 3;
+  std::string text;
+  std::size_t named = 0;
+  for (const auto& [id, request] : waiting_for_node_) {
+    if (named == most_named) {
+      text += ", and " + std::to_string(waiting_for_node_.size() - named) + " more";
+      break;
+    }
+    text += (named++ == 0 ? "trial " : ", trial ") + std::to_string(id.value()) + " waits for " +
+            request.describe();
+  }
+  return text + ": no node is big enough";
 }
 
 // True if only a node that joins can let another trial be asked for.

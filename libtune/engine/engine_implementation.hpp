@@ -49,10 +49,14 @@ class Engine::Implementation {
   void finish();
 
   // engine_launch.cpp
-  enum class Fill { no_room, idle };
-  enum class LaunchOutcome { launched, failed, no_room };
+  enum class Fill {
+    no_room,  // until something is given back
+    no_node,  // for some that wait; for the others as `idle`
+    idle,
+  };
   Fill fill_slots();
-  LaunchOutcome launch(TrialRecord& record);
+  std::optional<Fill> fill_slot();
+  std::optional<Fill> launch(TrialRecord& record);
   [[nodiscard]] std::optional<ResourceAmounts> request_of(TrialRecord& record);
   void check_bounded(const ResourceAmounts& request) const;
   void refuse_request(TrialRecord& record, const std::string& error);
@@ -153,6 +157,7 @@ class Engine::Implementation {
   bool searcher_has_news_ = false;  // it was told something since it was asked
   bool resources_changed_ = true;   // something happened that may let a blocked start go ahead
   Fill last_fill_ = Fill::idle;
+  std::map<TrialId, ResourceAmounts> waiting_for_node_;  // big enough: none is there
 
   std::map<std::pair<std::string, std::string>, std::int64_t> pins_;
   std::set<std::pair<std::string, std::string>> orphans_;  // of ended trials, kept for their pins

@@ -8,33 +8,44 @@ namespace tune::engine {
 
 // Gives free slots to the trials that the scheduler chooses, then asks for new ones.
 Engine::Implementation::Fill Engine::Implementation::fill_slots() {
+  waiting_for_node_.clear();
+  Fill fill = Fill::idle;
   while (!ending_) {
-    if (options_.max_concurrent > 0 &&
-        std::cmp_greater_equal(counts_.running, options_.max_concurrent)) {
-      return Fill::no_room;
-    }
-    if (!placement_.has_nodes()) return Fill::no_room;
-    // With nothing to start the scheduler need not be troubled: it may look at all its trials.
-    if (counts_.pending + counts_.paused == 0 && !can_ask()) {
-      return may_have_more_trials() && !has_room_for_another() ? Fill::no_room : Fill::idle;
-    }
-    const Choice choice = choose();
+    const std::optional<Fill> end = fill_slot();
     carry_out_requests();
-    if (ending_ || choice.hold) return Fill::idle;
-    if (!choice.trial) {
-      if (can_ask()) ask();
-      return Fill::idle;  // the answer comes as an event
-    }
-    TrialRecord* record = find(*choice.trial);
-    if (!record || record->run) {
-      scheduler_fault("chose trial " + std::to_string(choice.trial->value()) +
-                      " to run, which is neither pending nor paused");
-      return Fill::idle;
-    }
-    if (launch(*record) == LaunchOutcome::no_room) return Fill::no_room;
-    carry_out_requests();
+    if (!end) continue;
+    fill = *end;
+    break;
   }
-  return Fill::idle;
+  context_.put_back();
+  return waiting_for_node_.empty() || fill == Fill::no_room ? fill : Fill::no_node;
+}
+
+// Starts a trial, or says why none can be started.
+std::optional<Engine::Implementation::Fill> Engine::Implementation::fill_slot() {
+  if (options_.max_concurrent > 0 &&
+      std::cmp_greater_equal(counts_.running, options_.max_concurrent)) {
+    return Fill::no_room;
+  }
+  if (!placement_.has_nodes()) return Fill::no_room;
+  // With nothing to start the scheduler need not be troubled: it may look at all its trials.
+  if (counts_.pending + counts_.paused == 0 && !can_ask()) {
+    return may_have_more_trials() && !has_room_for_another() ? Fill::no_room : Fill::idle;
+  }
+  const Choice choice = choose();
+  carry_out_requests();
+  if (ending_ || choice.hold) return Fill::idle;
+  if (!choice.trial) {
+    if (can_ask()) ask();
+    return Fill::idle;  // the answer comes as an event
+  }
+  TrialRecord* record = find(*choice.trial);
+  if (!record || record->run) {
+    scheduler_fault("chose trial " + std::to_string(choice.trial->value()) +
+                    " to run, which is neither pending nor paused");
+    return Fill::idle;
+  }
+  return launch(*record);
 }
 
 // An exploit brings its own; going back brings back what was in force then.
@@ -88,13 +99,20 @@ bool Engine::Implementation::are_slots_lost() const {
   return options_.fixed_cluster && request_ && placement_.is_lost(*request_);
 }
 
-Engine::Implementation::LaunchOutcome Engine::Implementation::launch(TrialRecord& record) {
+// Empty if the next one may have its turn: this one runs, has failed or waits for a node.
+std::optional<Engine::Implementation::Fill> Engine::Implementation::launch(TrialRecord& record) {
   const std::optional<ResourceAmounts> request = request_of(record);
-  if (!request) return LaunchOutcome::failed;
+  if (!request) return std::nullopt;
   std::optional<Placement::Grant> grant = placement_.place(*request);
-  if (!grant) return LaunchOutcome::no_room;
-  start(record, std::move(*grant));
-  return LaunchOutcome::launched;
+  if (grant) {
+    start(record, std::move(*grant));
+    return std::nullopt;
+  }
+  // A slot that will be free is kept for it, lest smaller ones overtake it for ever.
+  if (placement_.could_fit(*request)) return Fill::no_room;
+  if (!waiting_for_node_.emplace(record.id(), *request).second) return Fill::no_node;
+  context_.set_aside(record.id());
+  return std::nullopt;
 }
 
 void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) {
@@ -148,7 +166,8 @@ bool Engine::Implementation::can_ask() const {
 }
 
 bool Engine::Implementation::has_room_for_another() const {
-  if (!request_) return true;  // what it will need is not known before
+  // What it will need is not known before: one that waits for a node is enough.
+  if (!request_) return waiting_for_node_.empty();
   // One that can never fit is asked for as well, to be refused by name.
   return placement_.fits(*request_) ||
          (options_.fixed_cluster && !placement_.is_feasible(*request_) && !are_slots_lost());

@@ -122,6 +122,13 @@ bool Placement::fits(const ResourceAmounts& request) const {
   });
 }
 
+bool Placement::could_fit(const ResourceAmounts& request) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    const Node& node = entry.second;
+    return node.present && fit(node.capacity, node.gpu_capacity, request).has_value();
+  });
+}
+
 bool Placement::is_feasible(const ResourceAmounts& request) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     return fit(entry.second.capacity, entry.second.gpu_capacity, request).has_value();

@@ -257,6 +257,14 @@ void EngineChecker::check_waiting(const engine::Engine& engine) const {
   const bool waits = std::any_of(trials_.begin(), trials_.end(), [](const auto& entry) {
     return entry.second.state == TrialState::pending || entry.second.state == TrialState::paused;
   });
+  for (const auto& [id, trial] : trials_) {
+    const bool waits_for_slot =
+        trial.state == TrialState::pending || trial.state == TrialState::paused;
+    const std::string name = "trial " + std::to_string(id.value()) + " waits for ";
+    if (!waits_for_slot && reason.find(name) != std::string::npos) {
+      broken(id, "does not wait, but is said to: " + reason);
+    }
+  }
   if (count_running() > 0 && !reason.empty()) {
     throw BrokenInvariant("says that it waits though a trial runs: " + reason);
   }

@@ -59,7 +59,7 @@ class RandomScheduler final : public TrialScheduler {
     if (random.uniform() < options_.choose_wrong) return any_trial(context, random);
     std::vector<TrialId> waiting;
     for (const auto& [id, trial] : context.live_trials()) {
-      const bool is_pending = trial.state() == TrialState::pending;
+      const bool is_pending = context.pending_trials().contains(id);
       const bool is_paused = trial.state() == TrialState::paused;
       if (is_pending || (is_paused && random.uniform() < options_.choose)) waiting.push_back(id);
     }

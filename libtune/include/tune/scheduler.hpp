@@ -45,7 +45,9 @@ class TrialScheduler {
   virtual void on_trial_failed(SchedulerContext& context, const Trial& trial);
   /// The pending or paused trial that a free slot should run; none: a new trial is asked for.
   /// SchedulerContext::hold() leaves the slot free instead. Called only while a trial is pending or
-  /// paused, or a new one can be asked for. Default: the pending trial with the lowest id.
+  /// paused, or a new one can be asked for. Default: the first of
+  /// SchedulerContext::pending_trials(). Of a trial for which no node that is there is big enough
+  /// the next is asked for in its place; chosen again in spite of that it keeps the slots waiting.
   virtual std::optional<TrialId> choose_trial_to_run(SchedulerContext& context);
 
   /// True if it pauses or clones, which a trainable without checkpoints cannot do.

@@ -72,7 +72,8 @@ class SchedulerContext {
   [[nodiscard]] Time now() const { return now_; }
   /// Trials that have not ended, by id.
   [[nodiscard]] const std::map<TrialId, Trial>& live_trials() const { return live_; }
-  /// The live trials that are pending.
+  /// The live trials that are pending. In choose_trial_to_run without those that were chosen in
+  /// this round and wait for a node: none that is there is big enough for them.
   [[nodiscard]] const std::set<TrialId>& pending_trials() const { return pending_; }
   [[nodiscard]] const std::map<TrialId, FinishedTrial>& finished_trials() const {
     return finished_;
@@ -114,6 +115,9 @@ class SchedulerContext {
   [[nodiscard]] Trial* find_mutable(TrialId id);
   /// @pre the trial is live
   void set_state(TrialId id, TrialState state);
+  /// Leaves the trial out of pending_trials() until the next put_back().
+  void set_aside(TrialId id);
+  void put_back();
   void finish(TrialId id, const FinishedTrial& finished);
   void set_now(Time now) { now_ = now; }
   [[nodiscard]] std::vector<SchedulerRequest> take_requests();
@@ -126,6 +130,7 @@ class SchedulerContext {
   Time now_{0};
   std::map<TrialId, Trial> live_;
   std::set<TrialId> pending_;
+  std::set<TrialId> aside_;
   std::map<TrialId, FinishedTrial> finished_;
   std::vector<SchedulerRequest> requests_;
   bool held_ = false;

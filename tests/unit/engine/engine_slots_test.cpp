@@ -217,5 +217,89 @@ TEST_CASE("the context keeps the pending trials apart", "[engine]") {
   CHECK(bench.engine.context().pending_trials().empty());
 }
 
+/// Trial 0 wants 4 cpu, the others 1.
+EngineOptions one_big_trial() {
+  EngineOptions options = minimise_loss();
+  options.fixed_cluster = false;
+  options.max_failures = 1;
+  options.resources.of = [](const Config& config) {
+    return Resources{.cpu = config["x"].get<int>() == 0 ? 4.0 : 1.0};
+  };
+  return options;
+}
+
+TEST_CASE("a trial whose node is gone keeps no other from running", "[engine]") {
+  EngineBench bench(one_big_trial());
+  bench.join(0, 4).join(1, 1).suggest(0).suggest(1).exhaust(2).leave(0);
+  CHECK(bench.state(0).state == TrialState::pending);
+  bench.end(1, EndKind::failed);
+  REQUIRE(bench.given<Launch>().size() == 1);
+  CHECK(bench.given<Launch>().at(0).trial == TrialId{1});
+  CHECK(bench.engine.waiting_reason().empty());
+  bench.report(1, 1).end(1, EndKind::finished, "");
+  CHECK(bench.engine.waiting_reason() == "trial 0 waits for 4 cpu: no node is big enough");
+  CHECK_FALSE(bench.engine.is_finished());
+  CHECK(bench.join(2, 4).given<Launch>().size() == 1);
+}
+
+TEST_CASE("a trial with a bigger request of its own keeps no new one from being asked for",
+          "[engine]") {
+  EngineOptions options = minimise_loss();
+  options.fixed_cluster = false;
+  EngineBench bench(options);
+  bench.scheduler.added = [](SchedulerContext& context, const Trial& trial) {
+    if (trial.id() == TrialId{0}) context.set_resources(TrialId{0}, {.cpu = 4});
+  };
+  CHECK(bench.join(0, 2).suggest(0).given<AskSearcher>().size() == 1);
+  CHECK(bench.suggest(1).given<Launch>().size() == 1);
+}
+
+TEST_CASE("what a trial needs is not known: one that waits for a node is not joined by more",
+          "[engine]") {
+  EngineBench bench(one_big_trial());
+  CHECK(bench.join(0, 1).suggest(0).given<AskSearcher>().empty());
+  CHECK(bench.join(1, 1).given<AskSearcher>().empty());
+  CHECK(bench.join(2, 4).given<Launch>().size() == 1);
+  CHECK(bench.given<AskSearcher>().size() == 1);
+}
+
+TEST_CASE("a trial that will have room when others end is not overtaken", "[engine]") {
+  EngineBench bench(one_big_trial());
+  bench.join(0, 4).suggest(0).suggest(1);
+  CHECK(bench.end(0, EndKind::failed).launch(0).incarnation == 2);  // first by its id
+  bench.end(0, EndKind::finished, "");
+  EngineBench other(one_big_trial());
+  other.join(0, 1).suggest(0).join(1, 4).report(0, 1);
+  other.suggest(1).suggest(2);
+  CHECK(other.engine.counts().running == 2);  // trials 0 and 1
+  other.end(0, EndKind::failed);
+  CHECK(other.launch(0).incarnation == 2);
+}
+
+TEST_CASE("a scheduler that insists on a trial without a node keeps the slots for it", "[engine]") {
+  EngineBench bench(one_big_trial());
+  bench.join(0, 4).join(1, 1).suggest(0).suggest(1).exhaust(2);
+  int calls = 0;
+  bench.scheduler.choose = [&](SchedulerContext& context) -> std::optional<TrialId> {
+    ++calls;
+    if (context.find(TrialId{0}) == nullptr) return std::nullopt;
+    return TrialId{0};
+  };
+  bench.leave(0);
+  CHECK(calls == 2);
+  bench.end(1, EndKind::failed);
+  CHECK(bench.given<Launch>().empty());
+  CHECK(bench.engine.waiting_reason() == "trial 0 waits for 4 cpu: no node is big enough");
+}
+
+TEST_CASE("the reason of waiting names what the next trial waits for", "[RS-01]") {
+  EngineOptions options = minimise_loss();
+  options.resources = {.cpu = 11};
+  options.fixed_cluster = false;
+  EngineBench bench(options);
+  bench.join(0, 4);
+  CHECK(bench.engine.waiting_reason() == "the next trial waits for 11 cpu: no node is big enough");
+}
+
 }  // namespace
 }  // namespace tune::engine

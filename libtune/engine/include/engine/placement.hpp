@@ -36,6 +36,8 @@ class Placement {
   [[nodiscard]] bool is_present(NodeId node) const;
   [[nodiscard]] std::string node_name(NodeId node) const;
   [[nodiscard]] bool fits(const ResourceAmounts& request) const;
+  /// True if some node that is present could hold it when empty.
+  [[nodiscard]] bool could_fit(const ResourceAmounts& request) const;
   /// True if some node, present or gone for now, could hold it when empty.
   [[nodiscard]] bool is_feasible(const ResourceAmounts& request) const;
   /// True if only what was lost keeps every node from holding it.

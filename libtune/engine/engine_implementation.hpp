@@ -62,6 +62,7 @@ class Engine::Implementation {
   void refuse_request(TrialRecord& record, const std::string& error);
   [[nodiscard]] bool are_slots_lost() const;
   [[nodiscard]] const Config& config_of_next_start(const TrialRecord& record) const;
+  [[nodiscard]] static std::string name_of_adopted(const TrialRecord& record);
   void start(TrialRecord& record, Placement::Grant grant);
   [[nodiscard]] bool can_ask() const;
   [[nodiscard]] bool has_room_for_another() const;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include <tune/random.hpp>
@@ -115,6 +116,17 @@ std::optional<Engine::Implementation::Fill> Engine::Implementation::launch(Trial
   return std::nullopt;
 }
 
+// The trial's own of the same iteration stays as it is: another trial may have to take it over, and
+// this one goes back to it if the adoption fails.
+std::string Engine::Implementation::name_of_adopted(const TrialRecord& record) {
+  const std::int64_t iteration = record.last.training_iteration;
+  const std::string name = checkpoint_directory_name(iteration);
+  const bool is_first = std::none_of(
+      record.checkpoints.begin(), record.checkpoints.end(),
+      [&](const StoredCheckpoint& own) { return own.training_iteration == iteration; });
+  return is_first ? name : name + "_" + std::to_string(record.run->incarnation);
+}
+
 void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) {
   Trial& trial = *record.trial;
   trial.set_incarnation(trial.incarnation() + 1);
@@ -134,8 +146,8 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
   if (record.exploit) {
     // Weights and configuration are the donor's, the counters stay the trial's own.
     launch.checkpoint = record.exploit->source;
-    launch.adopt_checkpoint = true;
     launch.start_iteration = record.last.training_iteration;
+    launch.adopt_as = name_of_adopted(record);
     launch.start_time_total_s = record.last.time_total_s;
     run.adopting = record.exploit->source;  // its pin goes over to the run
     run.adopting_from = record.exploit->source_id;

@@ -85,8 +85,8 @@ void TrialProgress::begin() {
 
   const auto& [source_trial, source_name] = *launch.checkpoint;
   start_checkpoint_ = store_.path(source_trial, source_name);
-  if (launch.adopt_checkpoint) {
-    const std::string name = engine::checkpoint_directory_name(iteration_);
+  if (launch.adopt_as) {
+    const std::string& name = *launch.adopt_as;
     require_stored(store_.adopt(source_trial, source_name, launch.trial_name, name),
                    "load_checkpoint");
     start_checkpoint_ = store_.path(launch.trial_name, name);

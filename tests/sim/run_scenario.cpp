@@ -192,8 +192,8 @@ class Comparison {
   }
   static std::string kept(const TrialLog& trial) {
     std::string text;
-    for (const auto& [iteration, checkpoint] : trial.checkpoints) {
-      text += (text.empty() ? "" : " ") + std::to_string(iteration);
+    for (const CheckpointLog& checkpoint : trial.checkpoints) {
+      text += (text.empty() ? "" : " ") + std::to_string(checkpoint.training_iteration);
     }
     return text;
   }

@@ -22,6 +22,9 @@ void EngineChecker::before(const engine::Event& event, Time now) {
   suggested_now_.reset();
   refused_now_.reset();
   stopped_now_.clear();
+  for (auto& [target, exploits] : exploits_) {
+    for (Exploit& exploit : exploits) exploit.is_new = false;
+  }
   is_stopped_now_ = false;
   std::visit([this](const auto& e) { on(e); }, event);
 }

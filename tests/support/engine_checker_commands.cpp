@@ -98,11 +98,12 @@ void EngineChecker::on(const engine::Launch& command) {
   }
   if (command.trial_name != trial.name) broken(command.trial, "launched under another name");
   check_request(command);
-  check_source(trial, command);
+  const std::string weights = check_source(trial, command);
   ledger_.grant(command.node, command.grant);
   trial.launches.push_back(command);
   trial.running = RunningStart{};
   trial.running->launch = command;
+  trial.running->weights = weights;
   trial.running->horizon = command.horizon;
   trial.running->needs_checkpoint = command.checkpoint.has_value();
   trial.state = TrialState::running;
@@ -127,8 +128,8 @@ void EngineChecker::check_request(const engine::Launch& launch) const {
   broken(launch.trial, "granted " + launch.grant.amounts.describe() + ", which is not its request");
 }
 
-void EngineChecker::check_source(const TrialLog& trial, const engine::Launch& launch) const {
-  if (launch.adopt_checkpoint) return check_adoption(trial, launch);
+std::string EngineChecker::check_source(const TrialLog& trial, const engine::Launch& launch) const {
+  if (launch.adopt_as) return check_adoption(trial, launch);
   const std::string start = "started from iteration " + std::to_string(launch.start_iteration);
   if (trial.checkpoints.empty()) {
     if (launch.checkpoint || launch.start_iteration != 0 || launch.start_time_total_s != 0) {
@@ -137,42 +138,47 @@ void EngineChecker::check_source(const TrialLog& trial, const engine::Launch& la
     if (!(launch.config == trial.first_config)) {
       broken(launch.trial, "starts anew with another configuration than its first");
     }
-    return;
+    return {};
   }
-  const auto& [iteration, checkpoint] = *trial.checkpoints.rbegin();
+  const CheckpointLog& checkpoint = trial.checkpoints.back();
   if (!launch.checkpoint || launch.checkpoint->trial_name != trial.name ||
       launch.checkpoint->directory_name != checkpoint.directory_name ||
-      launch.start_iteration != iteration || launch.start_time_total_s != checkpoint.time_total_s) {
+      launch.start_iteration != checkpoint.training_iteration ||
+      launch.start_time_total_s != checkpoint.time_total_s) {
     broken(launch.trial, start + ", not from its newest checkpoint, " + checkpoint.directory_name);
   }
   if (!(launch.config == checkpoint.config)) {
     broken(launch.trial, start + " with another configuration than the checkpoint's");
   }
+  return checkpoint.weights;
 }
 
-void EngineChecker::check_adoption(const TrialLog& trial, const engine::Launch& launch) const {
+std::string EngineChecker::check_adoption(const TrialLog& trial,
+                                          const engine::Launch& launch) const {
   if (!launch.checkpoint) broken(launch.trial, "adopts no checkpoint");
   const auto source = names_.find(launch.checkpoint->trial_name);
   if (source == names_.end()) broken(launch.trial, "adopts a checkpoint of no trial");
   const TrialLog& donor = trials_.at(source->second);
   const bool exists =
-      std::any_of(donor.checkpoints.begin(), donor.checkpoints.end(), [&](const auto& entry) {
-        return entry.second.directory_name == launch.checkpoint->directory_name;
+      std::any_of(donor.checkpoints.begin(), donor.checkpoints.end(), [&](const auto& checkpoint) {
+        return checkpoint.directory_name == launch.checkpoint->directory_name;
       });
   if (!exists) broken(launch.trial, "adopts a checkpoint that is not recorded or deleted");
-  const auto asked = exploits_.find(launch.trial);
-  const bool was_decided =
-      asked != exploits_.end() &&
-      std::any_of(asked->second.begin(), asked->second.end(), [&](const Exploit& exploit) {
-        return exploit.source == source->second && exploit.config == launch.config;
-      });
-  if (!was_decided) broken(launch.trial, "adopts what nobody decided");
+  const CheckpointLog* decided = nullptr;
+  for (const Exploit& exploit : exploits_.at(launch.trial)) {
+    if (exploit.source != source->second || !(exploit.config == launch.config)) continue;
+    for (const CheckpointLog& newest : exploit.newest) {
+      if (newest.directory_name == launch.checkpoint->directory_name) decided = &newest;
+    }
+  }
+  if (decided == nullptr) broken(launch.trial, "adopts what nobody decided");
   const double time = trial.line.empty() ? 0 : trial.line.back().time_total_s;
   if (launch.start_iteration != static_cast<std::int64_t>(trial.line.size()) ||
       launch.start_time_total_s != time) {
     broken(launch.trial, "its counters do not go on: " + std::to_string(trial.line.size()) +
                              " results, goes on from " + std::to_string(launch.start_iteration));
   }
+  return decided->weights;
 }
 
 RunningStart& EngineChecker::ordered(TrialId id, std::uint32_t incarnation, NodeId node,
@@ -227,8 +233,8 @@ void EngineChecker::on(const engine::DeleteCheckpoint& command) {
   const auto name = names_.find(location.trial_name);
   if (name == names_.end()) throw BrokenInvariant("deletes a checkpoint of no trial");
   auto& checkpoints = trials_.at(name->second).checkpoints;
-  const auto found = std::find_if(checkpoints.begin(), checkpoints.end(), [&](const auto& entry) {
-    return entry.second.directory_name == location.directory_name;
+  const auto found = std::find_if(checkpoints.begin(), checkpoints.end(), [&](const auto& log) {
+    return log.directory_name == location.directory_name;
   });
   if (found == checkpoints.end()) {
     broken(name->second, "deletes " + location.directory_name + ", which is not recorded");

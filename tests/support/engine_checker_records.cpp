@@ -137,9 +137,24 @@ void EngineChecker::on(const engine::RecordCheckpoint& command) {
     broken(command.trial, "a checkpoint is recorded before the results that it covers");
   }
   const RunningStart& start = trial.running ? *trial.running : ended_now_.at(command.trial);
-  trial.checkpoints[command.training_iteration] = {command.directory_name, stored.time_total_s,
-                                                   start.launch.config};
+  const bool is_loaded = command.training_iteration == start.launch.start_iteration;
+  const CheckpointLog log{.training_iteration = command.training_iteration,
+                          .directory_name = command.directory_name,
+                          .weights = is_loaded ? start.weights
+                                               : weights_after(command.trial, command.incarnation,
+                                                               command.training_iteration),
+                          .time_total_s = stored.time_total_s,
+                          .config = start.launch.config};
+  std::erase_if(trial.checkpoints, [&](const CheckpointLog& other) {
+    return other.directory_name == log.directory_name;
+  });
+  trial.checkpoints.push_back(log);
   trial.checkpoint_records.push_back(command.training_iteration);
+  for (auto& [target, exploits] : exploits_) {
+    for (Exploit& exploit : exploits) {
+      if (exploit.is_new && exploit.source == command.trial) exploit.newest.push_back(log);
+    }
+  }
 }
 
 void EngineChecker::on(const engine::RecordTrialState& command) {

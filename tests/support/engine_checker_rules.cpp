@@ -47,7 +47,13 @@ void EngineChecker::note_requests() {
   for (const RecordingScheduler::Call& call : calls_) {
     for (const SchedulerRequest& request : call.requests) {
       if (const auto* exploit = std::get_if<ExploitTrial>(&request)) {
-        exploits_[exploit->target].push_back({exploit->source, exploit->config});
+        Exploit& noted = exploits_[exploit->target].emplace_back();
+        noted.source = exploit->source;
+        noted.config = exploit->config;
+        const auto source = trials_.find(exploit->source);
+        if (source != trials_.end() && !source->second.checkpoints.empty()) {
+          noted.newest.push_back(source->second.checkpoints.back());
+        }
       } else if (const auto* change = std::get_if<ChangeResources>(&request)) {
         requests_[change->trial].push_back(change->resources);
       }
@@ -68,7 +74,7 @@ void EngineChecker::note_decisions() {
         const auto trial = trials_.find(exploit->target);
         if (trial == trials_.end()) continue;
         const bool started_now = trial->second.running && !trial->second.running->last_result &&
-                                 trial->second.running->launch.adopt_checkpoint;
+                                 trial->second.running->launch.adopt_as;
         trial->second.change_decided = !started_now;
       } else if (const auto* change = std::get_if<ChangeResources>(&request)) {
         const auto trial = trials_.find(change->trial);

@@ -101,8 +101,9 @@ std::string describe_launch(const Launch& launch) {
   line.add("seed", launch.seed).add("start", launch.start_iteration);
   line.add("start_total_s", launch.start_time_total_s);
   if (launch.checkpoint) {
-    line.add(launch.adopt_checkpoint ? "adopt" : "checkpoint",
+    line.add(launch.adopt_as ? "adopt" : "checkpoint",
              launch.checkpoint->trial_name + "/" + launch.checkpoint->directory_name);
+    if (launch.adopt_as) line.add("adopt_as", *launch.adopt_as);
   }
   return line.text() + " " + describe(launch.horizon);
 }

@@ -115,14 +115,26 @@ void EngineWorld::deliver(const engine::TrialMessage& message, NodeId node,
   }
 }
 
-bool EngineWorld::has_checkpoint(const engine::CheckpointLocation& location) {
-  if (checkpoints_[path_of(location)]) return true;
-  throw BrokenInvariant("a launch needs " + path_of(location) + ", which is not there\n" +
-                        describe_state());
+std::string EngineWorld::load_checkpoint(const engine::Launch& launch) {
+  const std::string path = path_of(*launch.checkpoint);
+  const auto found = checkpoints_.find(path);
+  if (found == checkpoints_.end()) {
+    throw BrokenInvariant("a launch needs " + path + ", which is not there\n" + describe_state());
+  }
+  // Of a start that the engine does not follow any more nothing will count.
+  const auto& running = checker_.trial(launch.trial).running;
+  const bool counts = running && running->launch.incarnation == launch.incarnation;
+  if (counts && running->weights != found->second) {
+    throw BrokenInvariant("trial " + std::to_string(launch.trial.value()) +
+                          " finds the weights of " + found->second + " in " + path +
+                          ", decided were those of " + running->weights + "\n" + describe_state());
+  }
+  return found->second;
 }
 
-void EngineWorld::store_checkpoint(const engine::CheckpointLocation& location) {
-  checkpoints_[path_of(location)] = true;
+void EngineWorld::store_checkpoint(const engine::CheckpointLocation& location,
+                                   const std::string& weights) {
+  checkpoints_[path_of(location)] = weights;
 }
 
 // --- from the engine
@@ -141,7 +153,7 @@ void EngineWorld::carry_out(const engine::Command& command) {
     order(stop->trial, stop->incarnation,
           [save = stop->save](SimulatedTrial& trial) { trial.stop(save); });
   } else if (const auto* remove = std::get_if<engine::DeleteCheckpoint>(&command)) {
-    checkpoints_[path_of(remove->checkpoint)] = false;
+    checkpoints_.erase(path_of(remove->checkpoint));
   } else if (const auto* ask = std::get_if<engine::AskSearcher>(&command)) {
     answer(ask->trial);
   } else if (const auto* completed = std::get_if<engine::TellSearcherCompleted>(&command)) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <tune/error.hpp>
+#include "support/trial_log.hpp"
 
 namespace tune::test {
 
@@ -39,13 +39,14 @@ void SimulatedTrial::set_up(const StepOutcome& outcome) {
 
 void SimulatedTrial::load() {
   if (launch_.checkpoint) {
-    TUNE_ASSERT(surroundings_.has_checkpoint(*launch_.checkpoint));
+    weights_ = surroundings_.load_checkpoint(launch_);
     const std::string failure = behaviour_.load(launch_);
     if (!failure.empty()) return end(engine::EndKind::failed, failure);
-    if (launch_.adopt_checkpoint) {
-      surroundings_.store_checkpoint({launch_.trial_name, directory()});
-      tell(engine::CheckpointStored{directory(), iteration_, time_total_s_});
+    if (launch_.adopt_as) {
+      surroundings_.store_checkpoint({launch_.trial_name, *launch_.adopt_as}, weights_);
+      tell(engine::CheckpointStored{*launch_.adopt_as, iteration_, time_total_s_});
     }
+    saved_iteration_ = iteration_;
   }
   step_boundary();
 }
@@ -73,6 +74,7 @@ void SimulatedTrial::finish_step(const StepOutcome& outcome) {
 
 void SimulatedTrial::report(const StepOutcome& outcome) {
   ++iteration_;
+  weights_ = weights_after(launch_.trial, launch_.incarnation, iteration_);
   time_total_s_ += outcome.seconds;
   Result result;
   result.metrics = outcome.metrics;
@@ -165,13 +167,15 @@ void SimulatedTrial::take_order(Order order) {
 }
 
 bool SimulatedTrial::store() {
+  if (saved_iteration_ == iteration_) return true;
   const std::string failure = behaviour_.save(launch_, iteration_);
   if (!failure.empty()) {
     tell(engine::CheckpointFailed{iteration_, failure});
     return false;
   }
-  surroundings_.store_checkpoint({launch_.trial_name, directory()});
+  surroundings_.store_checkpoint({launch_.trial_name, directory()}, weights_);
   tell(engine::CheckpointStored{directory(), iteration_, time_total_s_});
+  saved_iteration_ = iteration_;
   return true;
 }
 

@@ -301,14 +301,14 @@ TEST_CASE("a start goes on from a checkpoint", "[class_trial]") {
     harness.run.launch.trial_name = "00001_trial";
     harness.run.launch.start_iteration = 4;
     harness.run.launch.checkpoint = {"00000_trial", "checkpoint_000002"};
-    harness.run.launch.adopt_checkpoint = true;
+    harness.run.launch.adopt_as = "checkpoint_000004_2";
     harness.start();
     const auto messages = harness.wait_for_end();
     CHECK(TrialHarness::describe(messages) ==
-          "started, stored checkpoint_000004, result 5 done, finished");
+          "started, stored checkpoint_000004_2, result 5 done, finished");
     CHECK(TrialHarness::results(messages)[0].metrics ==
-          Metrics{{"x", 3}, {"from", "checkpoint_000004"}});
-    CHECK(fs::exists(harness.folder.path() / "00001_trial" / "checkpoint_000004" / "steps"));
+          Metrics{{"x", 3}, {"from", "checkpoint_000004_2"}});
+    CHECK(fs::exists(harness.folder.path() / "00001_trial" / "checkpoint_000004_2" / "steps"));
   }
   SECTION("one that is gone") {
     harness.run.launch.checkpoint = {"00000_trial", "checkpoint_000009"};

@@ -56,9 +56,9 @@ struct Launch {
   ResourceGrant grant;
   std::uint64_t seed = 0;
   std::optional<CheckpointLocation> checkpoint;
-  /// The checkpoint is another trial's: first make it one of this trial's own under
-  /// `checkpoint_directory_name(start_iteration)`, and report it as stored.
-  bool adopt_checkpoint = false;
+  /// The checkpoint is another trial's: first make it one of this trial's own under this directory
+  /// name, and report it as stored.
+  std::optional<std::string> adopt_as;
   std::int64_t start_iteration = 0;
   double start_time_total_s = 0;
   Horizon horizon;
@@ -157,7 +157,8 @@ using Command =
                  RecordTrialStarted, RecordResult, RecordCheckpoint, RecordTrialState,
                  RecordExplanation, RecordWarning, Finish>;
 
-/// "checkpoint_000007" for iteration 7.
+/// "checkpoint_000007" for iteration 7. One that was taken over from another trial has the
+/// incarnation behind it, "checkpoint_000007_3", where the trial has one of that iteration already.
 [[nodiscard]] std::string checkpoint_directory_name(std::int64_t training_iteration);
 
 }  // namespace tune::engine

@@ -77,8 +77,9 @@ class EngineChecker {
   void on(const engine::Finish& command);
 
   void note_refusal(TrialId id);
-  void check_source(const TrialLog& trial, const engine::Launch& launch) const;
-  void check_adoption(const TrialLog& trial, const engine::Launch& launch) const;
+  /// Each gives the weights with which the launch starts.
+  std::string check_source(const TrialLog& trial, const engine::Launch& launch) const;
+  std::string check_adoption(const TrialLog& trial, const engine::Launch& launch) const;
   void check_request(const engine::Launch& launch) const;
   RunningStart& ordered(TrialId trial, std::uint32_t incarnation, NodeId node,
                         const std::string& what);
@@ -140,6 +141,10 @@ class EngineChecker {
   struct Exploit {
     TrialId source;
     Config config;
+    // The newest of the source when it was asked for. It may have got one within the same event,
+    // before or after that.
+    std::vector<CheckpointLog> newest;
+    bool is_new = true;  // asked for in the present event
   };
   std::map<TrialId, std::vector<Exploit>> exploits_;  // asked for, by target
   std::vector<std::string> warnings_;

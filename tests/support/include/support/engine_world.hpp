@@ -91,8 +91,9 @@ class EngineWorld : private SimulatedTrial::Surroundings {
   // What a trial needs.
   void send(const engine::TrialMessage& message) override;
   void after(double seconds, std::function<void()> action) override;
-  bool has_checkpoint(const engine::CheckpointLocation& location) override;
-  void store_checkpoint(const engine::CheckpointLocation& location) override;
+  std::string load_checkpoint(const engine::Launch& launch) override;
+  void store_checkpoint(const engine::CheckpointLocation& location,
+                        const std::string& weights) override;
 
   void handle(const engine::Event& event);
   void deliver(const engine::TrialMessage& message, NodeId node, std::uint64_t presence);
@@ -121,8 +122,8 @@ class EngineWorld : private SimulatedTrial::Surroundings {
   using StartKey = std::pair<TrialId, std::uint32_t>;
   std::map<StartKey, std::unique_ptr<SimulatedTrial>> starts_;
   std::map<StartKey, double> last_order_at_;
-  std::map<std::string, bool> checkpoints_;  // "trial/directory" on the common storage
-  std::map<TrialId, bool> suggested_;        // true once the searcher knows its end
+  std::map<std::string, std::string> checkpoints_;  // weights, by "trial/directory" on the storage
+  std::map<TrialId, bool> suggested_;               // true once the searcher knows its end
   std::optional<TrialId> waited_for_;
   double last_answer_at_ = 0;
 };

@@ -22,8 +22,10 @@ class SimulatedTrial {
    public:
     virtual void send(const engine::TrialMessage& message) = 0;
     virtual void after(double seconds, std::function<void()> action) = 0;
-    virtual bool has_checkpoint(const engine::CheckpointLocation& location) = 0;
-    virtual void store_checkpoint(const engine::CheckpointLocation& location) = 0;
+    /// The weights in the checkpoint of `launch`.
+    virtual std::string load_checkpoint(const engine::Launch& launch) = 0;
+    virtual void store_checkpoint(const engine::CheckpointLocation& location,
+                                  const std::string& weights) = 0;
 
    protected:
     ~Surroundings() = default;
@@ -80,6 +82,8 @@ class SimulatedTrial {
   int steps_before_it_obeys_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::int64_t iteration_ = 0;
+  std::string weights_;                          // as weights_after() names them
+  std::optional<std::int64_t> saved_iteration_;  // what is saved is not saved again
   double time_total_s_ = 0;
   engine::Horizon horizon_;
   std::optional<Result> last_result_;

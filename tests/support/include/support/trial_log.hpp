@@ -20,6 +20,7 @@ namespace tune::test {
 /// What was launched, and what the engine may know of it from the messages that reached it.
 struct RunningStart {
   engine::Launch launch;
+  std::string weights;                ///< With which it must start; see CheckpointLog.
   engine::Horizon horizon;            ///< The newest one that was sent.
   std::optional<Result> last_result;  ///< The newest that arrived in order.
   bool needs_checkpoint = false;      ///< Its checkpoint is not loaded (or adopted) yet.
@@ -36,9 +37,18 @@ struct RunningStart {
   }
 };
 
+/// Names the weights that an incarnation has after an iteration of its own.
+[[nodiscard]] inline std::string weights_after(TrialId trial, std::uint32_t incarnation,
+                                               std::int64_t iteration) {
+  return "trial " + std::to_string(trial.value()) + " start " + std::to_string(incarnation) +
+         " iteration " + std::to_string(iteration);
+}
+
 /// A recorded checkpoint that was not deleted.
 struct CheckpointLog {
+  std::int64_t training_iteration = 0;
   std::string directory_name;
+  std::string weights;  ///< weights_after() the training that it holds; empty: of none.
   double time_total_s = 0;
   Config config;  ///< In force when it was stored.
 };
@@ -56,7 +66,7 @@ struct TrialLog {
   std::vector<Result> line;            ///< The current line: iterations 1, 2, ... as superseded.
   std::vector<std::int64_t> recorded;  ///< Every iteration ever recorded, in order.
   std::vector<std::int64_t> checkpoint_records;  ///< Every iteration of a RecordCheckpoint.
-  std::map<std::int64_t, CheckpointLog> checkpoints;
+  std::vector<CheckpointLog> checkpoints;        ///< In the order of their records.
   std::vector<std::string> explanations;
   std::vector<std::string> warnings;
   std::int64_t failures = 0;    ///< Starts that failed.

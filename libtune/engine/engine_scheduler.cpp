@@ -176,7 +176,12 @@ void Engine::Implementation::on(const ChangeResources& request) {
   record->resources = request.resources;
   resources_changed_ = true;  // a start that had no room may have it now
   if (!record->run || record->want != TrialRecord::Want::run) return;
-  if (!options_.trainable_checkpoints) return;  // from its next start
+  if (!options_.trainable_checkpoints) {
+    emit(RecordWarning{record->id(),
+                       "other resources only from its next start: the trainable "
+                       "cannot save checkpoints"});
+    return;
+  }
   record->want = TrialRecord::Want::restart;
   carry_out(*record);
 }

@@ -212,6 +212,10 @@ TEST_CASE("other resources wait for the next start where nothing can be saved", 
   bench.join(0, 2).suggest(0).report(0, 1);
   CHECK(bench.given<Pause>().empty());
   CHECK(bench.given<Proceed>().size() == 1);
+  REQUIRE(bench.given<RecordWarning>().size() == 1);
+  CHECK(bench.given<RecordWarning>().front().trial == TrialId{0});
+  CHECK(bench.given<RecordWarning>().front().text ==
+        "other resources only from its next start: the trainable cannot save checkpoints");
   bench.end(0, EndKind::failed);
   CHECK(bench.launch(0).grant.cpu() == 2);
 }

@@ -4,6 +4,7 @@
 
 #include <tune/error.hpp>
 
+#include "core/option_name.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
@@ -16,12 +17,6 @@ std::optional<Objective> resolve(const std::optional<Objective>& own,
   return experiment ? std::optional<Objective>({experiment->metric, own->mode}) : std::nullopt;
 }
 
-std::string name_of(const TrialScheduler& scheduler) {
-  const Json options = scheduler.options();
-  return options.is_object() ? options.value("name", std::string("scheduler"))
-                             : std::string("scheduler");
-}
-
 }  // namespace
 
 Engine::Implementation::Implementation(EngineOptions options,
@@ -32,7 +27,7 @@ Engine::Implementation::Implementation(EngineOptions options,
       scheduler_objective_(resolve(scheduler_->objective(), options_.objective)),
       searcher_objective_(resolve(options_.searcher_objective, options_.objective)),
       time_attr_(scheduler_->time_attr()),
-      scheduler_name_(name_of(*scheduler_)),
+      scheduler_name_(core::option_name(scheduler_->options(), "scheduler")),
       stop_(options_.stop, options_.objective) {
   if (!options_.resources.of) request_ = ResourceAmounts(options_.resources);
   if (options_.checkpoint.keep < 1) {

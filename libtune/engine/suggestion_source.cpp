@@ -11,6 +11,7 @@
 #include "configuration_builder.hpp"
 #include "core/enumeration.hpp"
 #include "core/number_text.hpp"
+#include "core/option_name.hpp"
 #include "seen_configurations.hpp"
 #include "turn_plan.hpp"
 
@@ -29,8 +30,7 @@ constexpr std::size_t most_listed = 1'000'000;
 
 std::string searcher_name(const Searcher& searcher) {
   const Json options = searcher.options();
-  const auto name = options.find("name");
-  return name != options.end() && name->is_string() ? name->get<std::string>() : options.dump();
+  return core::option_name(options, options.dump());
 }
 
 std::optional<std::uint64_t> checked_samples(std::int64_t num_samples, const Searcher& searcher) {

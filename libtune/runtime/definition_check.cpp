@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/number_text.hpp"
+#include "core/option_name.hpp"
 #include "engine/placement.hpp"
 
 namespace tune::runtime {
@@ -138,10 +139,7 @@ std::optional<Objective> objective_of(const Experiment& experiment) {
   return Objective{experiment.metric, experiment.mode.value_or(Mode::min)};
 }
 
-std::string name_in(const Json& options) {
-  const auto name = options.find("name");
-  return name != options.end() && name->is_string() ? name->get<std::string>() : "of the program";
-}
+std::string name_in(const Json& options) { return core::option_name(options, "of the program"); }
 
 void check_definition(const TrainableSpec& trainable, const Experiment& experiment) {
   check_trainable(trainable);

@@ -24,6 +24,7 @@ class PuppetScheduler final : public TrialScheduler {
   std::function<std::optional<TrialId>(SchedulerContext&)> choose = {};
   std::optional<Objective> own_objective = {};
   std::string own_time_attr = "training_iteration";
+  Json own_options = {{"name", "puppet"}};
   bool own_needs_checkpoints = false;
   bool own_needs_metric = false;
   std::vector<Result> told;  ///< All results, in order.
@@ -52,7 +53,7 @@ class PuppetScheduler final : public TrialScheduler {
   [[nodiscard]] bool needs_metric() const override { return own_needs_metric; }
   [[nodiscard]] std::string time_attr() const override { return own_time_attr; }
   [[nodiscard]] std::optional<Objective> objective() const override { return own_objective; }
-  [[nodiscard]] Json options() const override { return {{"name", "puppet"}}; }
+  [[nodiscard]] Json options() const override { return own_options; }
 };
 
 /// An engine and short words for what happens to it. Keeps the commands of the latest event.

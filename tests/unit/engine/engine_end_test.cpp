@@ -248,5 +248,16 @@ TEST_CASE("options that cannot work are refused", "[engine]") {
   CHECK_THROWS_WITH(EngineBench(options), Catch::Contains("max_concurrent"));
 }
 
+TEST_CASE("a scheduler need not have a text as its name", "[engine]") {
+  for (const Json& options : {Json{{"name", 7}}, Json{{"name", nullptr}}, Json(7)}) {
+    auto puppet = std::make_unique<PuppetScheduler>();
+    puppet->own_options = options;
+    puppet->result = [](SchedulerContext&, const Trial&, const Result&) { return Decision::stop; };
+    EngineBench bench(minimise_loss(), std::move(puppet));
+    bench.join().suggest(0).report(0, 1).end(0, EndKind::stopped, "");
+    CHECK(bench.state(0).reason == "stopped by scheduler");
+  }
+}
+
 }  // namespace
 }  // namespace tune::engine

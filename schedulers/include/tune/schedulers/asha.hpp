@@ -13,7 +13,9 @@ struct AshaOptions {
   std::string time_attr = "training_iteration";  ///< Measures progress; must grow.
   std::string metric = {};                       ///< Default: the experiment's.
   std::optional<Mode> mode = {};                 ///< Required with a metric of its own.
-  double max_t = 100;                            ///< Trials are stopped here.
+  /// Trials are stopped at the first result from here on that has the metric. One without it is not
+  /// told: a `training_iteration` among the stop criteria bounds a trial that reports no metric.
+  double max_t = 100;
   double grace_period = 1;      ///< First milestone: no stop below it. Above 0, at most max_t.
   double reduction_factor = 4;  ///< The paper's eta; above 1.
   std::int64_t brackets = 1;    ///< How many; bracket s has its first milestone at grace * eta^s.

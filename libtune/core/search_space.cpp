@@ -165,17 +165,6 @@ const Json* find_path(const Json& config, const std::vector<std::string>& names)
   return value;
 }
 
-void set_path(Json& config, std::string_view path, Json value) {
-  Json* place = &config;
-  std::size_t begin = 0;
-  for (std::size_t slash = path.find('/'); slash != std::string_view::npos;
-       slash = path.find('/', begin)) {
-    place = &(*place)[std::string(path.substr(begin, slash - begin))];
-    begin = slash + 1;
-  }
-  (*place)[std::string(path.substr(begin))] = std::move(value);
-}
-
 void set_path(Json& config, const std::vector<std::string>& names, Json value) {
   Json* place = &config;
   for (const std::string& name : names) place = &(*place)[name];

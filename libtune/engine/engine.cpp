@@ -1,9 +1,8 @@
 #include "engine/engine.hpp"
 
-#include <charconv>
-
 #include <tune/error.hpp>
 
+#include "core/number_text.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
@@ -11,11 +10,7 @@ namespace {
 
 constexpr std::uint64_t time_budget_timer = 0;
 
-std::string seconds_text(Time time) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, time.count()).ptr;
-  return std::string(buffer, end) + " s";
-}
+std::string seconds_text(Time time) { return core::number_text(time.count()) + " s"; }
 
 }  // namespace
 

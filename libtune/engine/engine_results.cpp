@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/number_text.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
@@ -11,11 +12,7 @@ std::string iteration_text(std::int64_t iteration) {
   return "iteration " + std::to_string(iteration);
 }
 
-std::string short_number(double value) {
-  std::string text = MetricValue(value).json().dump();
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text;
-}
+using core::number_text;
 
 }  // namespace
 
@@ -150,8 +147,8 @@ bool Engine::Implementation::has_progressed(TrialRecord& record, const Result& r
   if (!record.warned_progress) {
     record.warned_progress = true;
     emit(RecordWarning{record.id(),
-                       time_attr_ + " goes backwards: " + short_number(*record.progress) + " -> " +
-                           short_number(progress) + "; the scheduler is not told of such results"});
+                       time_attr_ + " goes backwards: " + number_text(*record.progress) + " -> " +
+                           number_text(progress) + "; the scheduler is not told of such results"});
   }
   return false;
 }

@@ -1,18 +1,13 @@
 #include "stop_evaluator.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
+#include "core/number_text.hpp"
+
 namespace tune::engine {
 namespace {
-
-std::string number_text(double value) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  return {buffer, end};
-}
 
 // Two passes: exact enough for values that hardly differ.
 template <class Range>
@@ -54,7 +49,7 @@ StopEvaluator::Verdict StopEvaluator::on_result(const Trial& trial, const Result
       const std::optional<double> value = result.number(bound->field);
       if (value && (bound->below ? *value <= bound->bound : *value >= bound->bound)) {
         reason = "stop criterion " + bound->field + (bound->below ? " <= " : " >= ") +
-                 number_text(bound->bound);
+                 core::number_text(bound->bound);
       }
     } else if (const auto* predicate = std::get_if<StopCriteria::Predicate>(&rules[i])) {
       if (predicate->stop(trial, result)) reason = "stop criterion: predicate";

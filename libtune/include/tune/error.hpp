@@ -9,13 +9,7 @@
 namespace tune {
 
 enum class ErrorCode {
-  invalid_argument,
-  not_found,
-  already_exists,
-  io,
-  corrupt,
-  user_code,
-  lost,
+  io,  ///< The file system refused.
 };
 
 /// What went wrong, for what a right program must expect. The message names the place and the

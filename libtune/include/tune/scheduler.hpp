@@ -1,9 +1,9 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <tune/json.hpp>
 #include <tune/objective.hpp>

@@ -81,8 +81,7 @@ struct Domain::Branch {
 [[nodiscard]] const Json* find_path(const Json& config, std::string_view path);
 /// The value below these names, one a level; null pointer if absent.
 [[nodiscard]] const Json* find_path(const Json& config, const std::vector<std::string>& names);
-/// Puts `value` at `path`, making the objects in between.
-void set_path(Json& config, std::string_view path, Json value);
+/// Puts `value` below these names, making the objects in between.
 void set_path(Json& config, const std::vector<std::string>& names, Json value);
 
 }  // namespace tune

@@ -23,7 +23,7 @@ TEST_CASE("an Expected holds a value or says why there is none", "[error]") {
   CHECK_THROWS_AS(*none, std::logic_error);
 
   CHECK(Expected<void>().has_value());
-  const Expected<void> failed(Error{ErrorCode::lost, "node 3 left"});
+  const Expected<void> failed(Error{ErrorCode::io, "node 3 left"});
   REQUIRE_FALSE(failed);
   CHECK(failed.error().message == "node 3 left");
 }

@@ -323,10 +323,10 @@ TEST_CASE("paths find values in nested objects and under names that hold '/'", "
   CHECK(find_path(config, Lines{"a", "d", "e"}) == nullptr);
 
   Json made = Json::object();
-  set_path(made, "a/b", 1);
-  set_path(made, "a/c", 2);
+  set_path(made, Lines{"a", "b"}, 1);
+  set_path(made, Lines{"a", "c"}, 2);
   set_path(made, Lines{"x/y", "z"}, 3);
-  set_path(made, "a/b", 4);
+  set_path(made, Lines{"a", "b"}, 4);
   CHECK(made == Json::parse(R"({"a": {"b": 4, "c": 2}, "x/y": {"z": 3}})"));
 }
 

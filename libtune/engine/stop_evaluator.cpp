@@ -87,8 +87,9 @@ bool StopEvaluator::experiment_has_settled(std::size_t rule,
                                            const Trial& trial, const Result& result) {
   const std::optional<double> value =
       result.number(options.metric.empty() ? metric_ : options.metric);
+  if (!value) return false;
   ExperimentPlateau& plateau = experiment_plateaus_[rule];
-  if (value && std::isfinite(*value)) {
+  if (std::isfinite(*value)) {
     const double rank = mode_ == Mode::min ? *value : -*value;
     const auto [entry, is_new] = plateau.best.try_emplace(trial.id(), rank);
     if (is_new || rank < entry->second) {

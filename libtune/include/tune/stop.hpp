@@ -20,7 +20,7 @@ struct PlateauOptions {
   std::string metric = {};  ///< Default: the experiment's.
   double std = 0.01;        ///< Settled: the standard deviation of the last values is below this.
   std::int64_t num_results = 4;   ///< How many last values; at least 2.
-  std::int64_t grace_period = 4;  ///< Results before the first judgement.
+  std::int64_t grace_period = 4;  ///< How many values there must be for the first judgement.
 };
 
 /// Ends the experiment once its best trials have settled (as Ray Tune's ExperimentPlateauStopper).

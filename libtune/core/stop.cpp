@@ -65,6 +65,7 @@ Json rule_json(const PlateauOptions& options) {
 Json rule_json(const ExperimentPlateauOptions& options) {
   return {{"experiment_plateau",
            {{"metric", options.metric},
+            {"mode", options.mode ? Json(to_string(*options.mode)) : Json()},
             {"std", options.std},
             {"top", options.top},
             {"patience", options.patience}}}};

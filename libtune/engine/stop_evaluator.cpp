@@ -1,10 +1,10 @@
 #include "stop_evaluator.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <stdexcept>
+#include <utility>
 
 #include "core/number_text.hpp"
+#include "core/objective.hpp"
 
 namespace tune::engine {
 namespace {
@@ -24,18 +24,13 @@ double standard_deviation(const Range& values) {
 
 StopEvaluator::StopEvaluator(StopCriteria criteria, const std::optional<Objective>& objective)
     : criteria_(std::move(criteria)) {
-  if (objective) {
-    metric_ = objective->metric;
-    mode_ = objective->mode;
-  }
   for (const StopCriteria::Rule& rule : criteria_.rules()) {
     if (!std::holds_alternative<StopCriteria::Bound>(rule)) asks_at_each_result_ = true;
-    const auto* trial = std::get_if<PlateauOptions>(&rule);
-    const auto* experiment = std::get_if<ExperimentPlateauOptions>(&rule);
-    if ((trial && trial->metric.empty() && metric_.empty()) ||
-        (experiment && experiment->metric.empty() && metric_.empty())) {
-      throw std::invalid_argument(
-          "stop: a plateau needs a metric: name one in its options or in the experiment");
+    Objective& looked_at = objectives_.emplace_back();
+    if (const auto* trial = std::get_if<PlateauOptions>(&rule)) {
+      looked_at.metric = core::metric_of(*trial, objective);
+    } else if (const auto* experiment = std::get_if<ExperimentPlateauOptions>(&rule)) {
+      looked_at = core::objective_of(*experiment, objective);
     }
   }
 }
@@ -67,8 +62,7 @@ StopEvaluator::Verdict StopEvaluator::on_result(const Trial& trial, const Result
 
 bool StopEvaluator::trial_has_settled(std::size_t rule, const PlateauOptions& options,
                                       const Trial& trial, const Result& result) {
-  const std::optional<double> value =
-      result.number(options.metric.empty() ? metric_ : options.metric);
+  const std::optional<double> value = result.number(objectives_[rule].metric);
   if (!value) return false;
   TrialPlateau& plateau = trial_plateaus_[trial.id()][rule];
   ++plateau.results;
@@ -85,12 +79,12 @@ bool StopEvaluator::trial_has_settled(std::size_t rule, const PlateauOptions& op
 bool StopEvaluator::experiment_has_settled(std::size_t rule,
                                            const ExperimentPlateauOptions& options,
                                            const Trial& trial, const Result& result) {
-  const std::optional<double> value =
-      result.number(options.metric.empty() ? metric_ : options.metric);
+  const Objective& objective = objectives_[rule];
+  const std::optional<double> value = result.number(objective.metric);
   if (!value) return false;
   ExperimentPlateau& plateau = experiment_plateaus_[rule];
   if (std::isfinite(*value)) {
-    const double rank = mode_ == Mode::min ? *value : -*value;
+    const double rank = objective.mode == Mode::min ? *value : -*value;
     const auto [entry, is_new] = plateau.best.try_emplace(trial.id(), rank);
     if (is_new || rank < entry->second) {
       if (!is_new) plateau.all.erase({entry->second, trial.id()});

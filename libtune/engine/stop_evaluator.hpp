@@ -22,7 +22,7 @@ class StopEvaluator {
     std::string stop_experiment;  ///< Why the experiment ends; empty if it does not.
   };
 
-  /// @throws std::invalid_argument if a plateau has no metric to look at.
+  /// @throws std::invalid_argument if a plateau has no metric to look at, or no mode for it.
   StopEvaluator(StopCriteria criteria, const std::optional<Objective>& objective);
 
   /// @throws whatever a predicate of the user throws.
@@ -48,8 +48,7 @@ class StopEvaluator {
                               const Trial& trial, const Result& result);
 
   StopCriteria criteria_;
-  std::string metric_;
-  Mode mode_ = Mode::min;
+  std::vector<Objective> objectives_;  // by rule, of plateaus; a trial's has no use for the mode
   bool asks_at_each_result_ = false;
   std::map<TrialId, std::map<std::size_t, TrialPlateau>> trial_plateaus_;  // by rule
   std::map<std::size_t, ExperimentPlateau> experiment_plateaus_;           // by rule

@@ -6,6 +6,7 @@
 
 #include "core/number_text.hpp"
 #include "core/option_name.hpp"
+#include "core/objective.hpp"
 #include "engine/placement.hpp"
 
 namespace tune::runtime {
@@ -102,12 +103,10 @@ void check_objectives(const Experiment& experiment) {
   check_objective("searcher " + name_in(searcher.options()), searcher.needs_metric(),
                   searcher.objective(), experiment);
   for (const StopCriteria::Rule& rule : experiment.stop.rules()) {
-    const auto* trial = std::get_if<PlateauOptions>(&rule);
-    const auto* all = std::get_if<ExperimentPlateauOptions>(&rule);
-    const bool lacks_metric =
-        (trial != nullptr && trial->metric.empty()) || (all != nullptr && all->metric.empty());
-    if (lacks_metric && experiment.metric.empty()) {
-      refuse("stop: a plateau needs a metric: name one in its options or in the experiment");
+    if (const auto* trial = std::get_if<PlateauOptions>(&rule)) {
+      (void)core::metric_of(*trial, objective_of(experiment));
+    } else if (const auto* all = std::get_if<ExperimentPlateauOptions>(&rule)) {
+      (void)core::objective_of(*all, objective_of(experiment));
     }
   }
 }

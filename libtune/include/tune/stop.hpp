@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -25,9 +26,10 @@ struct PlateauOptions {
 
 /// Ends the experiment once its best trials have settled (as Ray Tune's ExperimentPlateauStopper).
 struct ExperimentPlateauOptions {
-  std::string metric = {};    ///< Default: the experiment's.
-  double std = 0.001;         ///< Settled: the standard deviation of the best values is below this.
-  std::int64_t top = 10;      ///< How many best values are looked at; at least 2.
+  std::string metric = {};        ///< Default: the experiment's.
+  std::optional<Mode> mode = {};  ///< Required with a metric other than the experiment's.
+  double std = 0.001;     ///< Settled: the standard deviation of the best values is at most this.
+  std::int64_t top = 10;  ///< How many best values are looked at; at least 2.
   std::int64_t patience = 0;  ///< Results in a row for which it must hold, beyond the first.
 };
 

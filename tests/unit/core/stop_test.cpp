@@ -41,7 +41,10 @@ TEST_CASE("the recorded definition has fields, bounds and options, and that ther
     {"field": "loss", "at_most": 0.1},
     {"function": true},
     {"plateau": {"metric": "", "std": 0.5, "num_results": 4, "grace_period": 4}},
-    {"experiment_plateau": {"metric": "", "std": 0.001, "top": 10, "patience": 0}}])"));
+    {"experiment_plateau": {"metric": "", "mode": null, "std": 0.001, "top": 10,
+                            "patience": 0}}])"));
+  CHECK(experiment_plateau({.metric = "acc", .mode = Mode::max}).json()[0]["experiment_plateau"] ==
+        Json::parse(R"({"metric": "acc", "mode": "max", "std": 0.001, "top": 10, "patience": 0})"));
 }
 
 TEST_CASE("impossible criteria are refused where they are made", "[stop]") {

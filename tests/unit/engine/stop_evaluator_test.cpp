@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -164,6 +165,43 @@ TEST_CASE("an experiment that maximises settles by its largest values", "[stop_e
   CHECK_FALSE(trials.report(2, 0.1));
   CHECK_FALSE(trials.report(0, 0.1));  // the best of trial 0 stays
   CHECK(trials.report(2, 0.9));
+}
+
+TEST_CASE("an experiment's plateau on another metric ranks by its own mode", "[stop_evaluator]") {
+  Trials trials(experiment_plateau({.metric = "gap", .mode = Mode::min, .std = 0.01, .top = 2}), 4,
+                Mode::max);
+  const auto report = [&trials](std::uint64_t trial, double gap) {
+    return trials.report(trial, {{"loss", 1.0}, {"gap", gap}});
+  };
+  CHECK_FALSE(report(0, 0.1));
+  CHECK_FALSE(report(1, 0.5));
+  CHECK_FALSE(report(2, 9));
+  CHECK_FALSE(report(3, 9));  // the two worst agree
+  CHECK(report(1, 0.1));
+}
+
+TEST_CASE("an experiment's plateau needs a metric and its mode", "[stop_evaluator]") {
+  const auto make = [](const ExperimentPlateauOptions& plateau, bool has_objective) {
+    EngineOptions options = stopping(experiment_plateau(plateau), Mode::max);
+    if (!has_objective) options.objective.reset();
+    EngineBench bench(std::move(options));
+  };
+  CHECK_NOTHROW(make({}, true));
+  CHECK_NOTHROW(make({.metric = "loss"}, true));
+  CHECK_NOTHROW(make({.mode = Mode::max}, true));
+  CHECK_NOTHROW(make({.metric = "gap", .mode = Mode::min}, true));
+  CHECK_NOTHROW(make({.metric = "gap", .mode = Mode::min}, false));
+  CHECK_THROWS_AS(make({.metric = "gap"}, true), std::invalid_argument);
+  for (const bool has_objective : {true, false}) {
+    CHECK_THROWS_WITH(make({.metric = "gap"}, has_objective),
+                      R"(stop: experiment_plateau looks at "gap", for which it needs a mode of )"
+                      "its own: set mode to tune::Mode::min or tune::Mode::max");
+  }
+  CHECK_THROWS_WITH(make({.mode = Mode::min}, true),
+                    R"(stop: experiment_plateau has metric "loss" with mode min, but the )"
+                    "experiment has it with mode max");
+  CHECK_THROWS_WITH(make({.mode = Mode::min}, false),
+                    "stop: a plateau needs a metric: name one in its options or in the experiment");
 }
 
 TEST_CASE("an experiment's plateau must hold for its patience, in a row", "[stop_evaluator]") {

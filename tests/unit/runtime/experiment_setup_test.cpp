@@ -108,6 +108,8 @@ TEST_CASE("who needs a metric is refused by name where there is none", "[experim
              Contains("searcher demanding needs a metric"));
   CHECK_THAT(refusal([](Experiment& e) { e.stop = plateau(); }),
              Contains("stop") && Contains("plateau needs a metric"));
+  CHECK_THAT(refusal([](Experiment& e) { e.stop = experiment_plateau({.metric = "gap"}); }),
+             Contains("experiment_plateau looks at \"gap\"") && Contains("set mode"));
 }
 
 TEST_CASE("a plain bound on a metric that is minimised is refused with a hint",

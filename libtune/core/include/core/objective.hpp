@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <tune/objective.hpp>
+#include <tune/stop.hpp>
+
+namespace tune::core {
+
+/// The metric that a plateau looks at.
+/// @throws std::invalid_argument if neither it nor the experiment names one.
+[[nodiscard]] std::string metric_of(const PlateauOptions& options,
+                                    const std::optional<Objective>& experiment);
+/// The metric by which an experiment's plateau ranks, and its direction.
+/// @throws std::invalid_argument if there is no metric, if the mode of its own metric is not given,
+/// and if that of the experiment's metric is another there.
+[[nodiscard]] Objective objective_of(const ExperimentPlateauOptions& options,
+                                     const std::optional<Objective>& experiment);
+
+}  // namespace tune::core

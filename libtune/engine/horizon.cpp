@@ -1,16 +1,22 @@
 #include "engine/horizon.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace tune::engine {
+
+bool meets_bound(const Result& result, std::string_view field, double bound, bool below) {
+  const std::optional<double> value = result.number(field);
+  if (!value || !std::isfinite(*value)) return false;
+  return below ? *value <= bound : *value >= bound;
+}
 
 bool Horizon::is_reached(const Result& result) const {
   if (result.training_iteration <= decided_until) return false;
   if (every_result) return true;
   return std::any_of(bounds.begin(), bounds.end(), [&](const Bound& bound) {
-    const std::optional<double> value = result.number(bound.field);
-    if (!value) return false;
-    return bound.below ? *value <= bound.value : *value >= bound.value;
+    return meets_bound(result, bound.field, bound.value, bound.below);
   });
 }
 

@@ -41,8 +41,7 @@ StopEvaluator::Verdict StopEvaluator::on_result(const Trial& trial, const Result
   for (std::size_t i = 0; i < rules.size(); ++i) {
     std::string reason;
     if (const auto* bound = std::get_if<StopCriteria::Bound>(&rules[i])) {
-      const std::optional<double> value = result.number(bound->field);
-      if (value && (bound->below ? *value <= bound->bound : *value >= bound->bound)) {
+      if (meets_bound(result, bound->field, bound->bound, bound->below)) {
         reason = "stop criterion " + bound->field + (bound->below ? " <= " : " >= ") +
                  core::number_text(bound->bound);
       }

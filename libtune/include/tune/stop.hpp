@@ -36,7 +36,8 @@ struct ExperimentPlateauOptions {
 /// When a trial, or the experiment, has had enough: any of its rules stops it.
 ///
 /// `{{"training_iteration", 27}, {"accuracy", 0.99}}` stops a trial at the first result with a
-/// field at or above its bound; rules are joined by `|`.
+/// field at or above its bound; rules are joined by `|`. A value that is not finite meets no bound:
+/// infinity counts as the worst value, whatever its sign.
 class StopCriteria {
  public:
   /// A field and where it stops the trial: at or above `bound`, or (`below`) at or below it.

@@ -34,10 +34,11 @@ TEST_CASE("a bound is reached at its value, from the side it says", "[horizon]")
   CHECK(horizon.is_reached(result_at(1, {{"accuracy", 0.9}})));
   CHECK(horizon.is_reached(result_at(1, {{"loss", 0.1}})));
   CHECK(horizon.is_reached(result_at(1, {{"loss", -1.0}})));
-  // Automatic fields are fields too; what is absent, text or NaN reaches nothing.
+  // Automatic fields are fields too; what is absent, text or not finite reaches nothing.
   CHECK(Horizon{.bounds = {{"training_iteration", 5, false}}}.is_reached(result_at(7)));
   CHECK_FALSE(horizon.is_reached(result_at(1, {{"accuracy", "0.95"}})));
   CHECK_FALSE(horizon.is_reached(result_at(1, {{"loss", std::nan("")}})));
+  CHECK_FALSE(horizon.is_reached(result_at(1, {{"accuracy", test::inf}, {"loss", -test::inf}})));
 }
 
 TEST_CASE("a bound below what was decided is reached by the first result beyond", "[horizon]") {

@@ -255,6 +255,21 @@ TEST_CASE("a retry's results count once for the patience of an experiment", "[st
 
 // --- bounds, and several rules
 
+TEST_CASE("a value that is not finite meets no bound", "[stop_evaluator]") {
+  // Waiting after each result, and with the bounds known to the trial.
+  const bool is_asked = GENERATE(true, false);
+  CAPTURE(is_asked);
+  StopCriteria rules = StopCriteria{{"accuracy", 0.9}, {"low", -test::inf}} | below("loss", 0.1);
+  if (is_asked) rules = rules | stop_when([](const Trial&, const Result&) { return false; });
+  Trials trials(rules);
+  CHECK_FALSE(trials.report(0, {{"loss", 1.0}, {"accuracy", test::inf}}));
+  CHECK_FALSE(trials.report(0, {{"loss", -test::inf}, {"accuracy", test::nan}}));
+  CHECK_FALSE(trials.report(0, {{"loss", 1.0}, {"low", -test::inf}}));
+  CHECK(trials.report(0, {{"loss", 0.1}, {"accuracy", test::inf}}));
+  trials.bench.end(0, EndKind::stopped);
+  CHECK(trials.bench.state(0).reason == "stop criterion loss <= 0.1");
+}
+
 TEST_CASE("any of several rules stops a trial, and the first of them is the reason",
           "[stop_evaluator]") {
   int asked = 0;

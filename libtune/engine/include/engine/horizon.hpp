@@ -2,11 +2,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tune/result.hpp>
 
 namespace tune::engine {
+
+/// True if `result` has a finite value of `field` at or above `bound`, or (`below`) at or below it.
+/// The one judgement of those who stop a trial and of the trial that waits for it.
+[[nodiscard]] bool meets_bound(const Result& result, std::string_view field, double bound,
+                               bool below);
 
 /// Until when a trial may run on without waiting for a decision.
 ///

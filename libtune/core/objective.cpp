@@ -16,6 +16,13 @@ std::string plateau_metric(const std::string& own, const std::optional<Objective
 
 }  // namespace
 
+std::optional<Objective> resolve(const std::optional<Objective>& own,
+                                 const std::optional<Objective>& experiment) {
+  if (!own) return experiment;
+  if (!own->metric.empty()) return own;
+  return experiment ? std::optional<Objective>({experiment->metric, own->mode}) : std::nullopt;
+}
+
 std::string metric_of(const PlateauOptions& options, const std::optional<Objective>& experiment) {
   return plateau_metric(options.metric, experiment);
 }

@@ -5,17 +5,13 @@
 #include <tune/error.hpp>
 
 #include "core/option_name.hpp"
+#include "core/objective.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
 namespace {
 
-std::optional<Objective> resolve(const std::optional<Objective>& own,
-                                 const std::optional<Objective>& experiment) {
-  if (!own) return experiment;
-  if (!own->metric.empty()) return own;
-  return experiment ? std::optional<Objective>({experiment->metric, own->mode}) : std::nullopt;
-}
+using core::resolve;
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include "core/enumeration.hpp"
 #include "core/number_text.hpp"
 #include "core/option_name.hpp"
+#include "core/objective.hpp"
 #include "seen_configurations.hpp"
 #include "turn_plan.hpp"
 
@@ -45,8 +46,8 @@ std::optional<std::uint64_t> checked_samples(std::int64_t num_samples, const Sea
 const Searcher& set_up(Searcher* searcher, const SearchSpace& space,
                        const SuggestionOptions& options) {
   if (searcher == nullptr) throw std::invalid_argument("there is no searcher");
-  const std::optional<Objective> own = searcher->objective();
-  const std::optional<Objective> objective = own ? own : options.objective;
+  const std::optional<Objective> objective =
+      core::resolve(searcher->objective(), options.objective);
   if (searcher->needs_metric() && !objective) {
     throw std::invalid_argument("searcher " + searcher_name(*searcher) +
                                 " needs a metric and a mode, and there are none");

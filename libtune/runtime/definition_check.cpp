@@ -50,23 +50,14 @@ void check_numbers(const Experiment& experiment) {
 
 std::string mode_text(Mode mode) { return std::string(to_string(mode)); }
 
-/// The objective of a scheduler or searcher, in which an empty metric means the experiment's.
-std::optional<Objective> resolve_objective(const std::string& who,
-                                           const std::optional<Objective>& own,
-                                           const std::optional<Objective>& experiments) {
-  if (!own) return experiments;
-  if (!own->metric.empty()) return own;
-  if (!experiments) {
-    refuse(who + " has mode " + mode_text(own->mode) +
-           " but no metric, and the experiment has none either: set metric and mode");
-  }
-  return Objective{experiments->metric, own->mode};
-}
-
 void check_objective(const std::string& who, bool needs_metric, const std::optional<Objective>& own,
                      const Experiment& experiment) {
   const std::optional<Objective> experiments = objective_of(experiment);
-  const std::optional<Objective> objective = resolve_objective(who, own, experiments);
+  const std::optional<Objective> objective = core::resolve(own, experiments);
+  if (own && !objective) {
+    refuse(who + " has mode " + mode_text(own->mode) +
+           " but no metric, and the experiment has none either: set metric and mode");
+  }
   if (needs_metric && !objective) {
     refuse(who + " needs a metric: set metric and mode of the experiment");
   }

@@ -25,7 +25,7 @@ using Suggestion = std::variant<Config, Wait, Exhausted>;
 struct SearcherSetup {
   /// The whole space, grid axes and branches included. Outlives the searcher.
   const SearchSpace* space = nullptr;
-  /// Its own objective if set, else the experiment's; empty if neither is.
+  /// What objective() says, else the experiment's; empty if there is no metric.
   std::optional<Objective> objective;
   std::uint64_t seed = 0;
 };
@@ -59,7 +59,9 @@ class Searcher {
   /// `infeasible`: the trial refused its configuration (InvalidConfig).
   virtual void on_trial_failed(TrialId id, const Config& config, bool infeasible);
   [[nodiscard]] virtual bool wants_results() const;
+  /// Its own metric and mode; none: the experiment's. An empty metric means the experiment's.
   [[nodiscard]] virtual std::optional<Objective> objective() const;
+  /// True if it needs a metric to search by.
   [[nodiscard]] virtual bool needs_metric() const;
   /// True if every configuration shall be tried, each num_samples times (once if that is -1): then
   /// all parameters are enumerated like grid axes, and suggest() finds everything fixed.

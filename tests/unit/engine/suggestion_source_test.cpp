@@ -94,6 +94,24 @@ TEST_CASE("the searcher is told what it wants to know", "[suggestion_source]") {
   CHECK(all == Lines{"setup loss", "result 0 3"});
 }
 
+TEST_CASE("a searcher with a mode alone goes by the experiment's metric", "[suggestion_source]") {
+  auto searcher = stubborn(Json::object());
+  searcher->traits.needs_metric = true;
+  searcher->traits.objective = Objective{.metric = "", .mode = Mode::max};
+  const SuggestionSource source(SearchSpace(), {.objective = Objective{.metric = "score"}},
+                                std::move(searcher));
+  const auto& told = dynamic_cast<const test::ScriptedSearcher&>(source.searcher()).told_objective;
+  REQUIRE(told);
+  CHECK(told->metric == "score");
+  CHECK(told->mode == Mode::max);
+
+  auto alone = stubborn(Json::object());
+  alone->traits.needs_metric = true;
+  alone->traits.objective = Objective{.metric = "", .mode = Mode::max};
+  CHECK_THROWS_WITH(SuggestionSource(SearchSpace(), {}, std::move(alone)),
+                    "searcher scripted needs a metric and a mode, and there are none");
+}
+
 TEST_CASE("what cannot work is refused before the first trial", "[suggestion_source]") {
   const SearchSpace space = {{"x", uniform(0, 1)}};
   CHECK_THROWS_WITH(SuggestionSource(space, {.num_samples = 0}, random_search()),

@@ -8,6 +8,11 @@
 
 namespace tune::core {
 
+/// The objective of a scheduler or searcher: its own, in which an empty metric means the
+/// experiment's, else the experiment's. Empty if there is no metric.
+[[nodiscard]] std::optional<Objective> resolve(const std::optional<Objective>& own,
+                                               const std::optional<Objective>& experiment);
+
 /// The metric that a plateau looks at.
 /// @throws std::invalid_argument if neither it nor the experiment names one.
 [[nodiscard]] std::string metric_of(const PlateauOptions& options,

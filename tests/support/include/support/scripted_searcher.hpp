@@ -19,6 +19,7 @@ class ScriptedSearcher final : public Searcher {
       : answer_(std::move(answer)), log_(log) {}
 
   void setup(const SearcherSetup& setup) override {
+    told_objective = setup.objective;
     note("setup " + (setup.objective ? setup.objective->metric : "-"));
   }
   Suggestion suggest(const SuggestionRequest& request) override {
@@ -50,6 +51,7 @@ class ScriptedSearcher final : public Searcher {
     std::optional<Objective> objective;
   };
   Traits traits;
+  std::optional<Objective> told_objective;  ///< By setup().
 
  private:
   void note(std::string line) {

@@ -9,11 +9,14 @@
 
 #include "core/number_text.hpp"
 #include "core/quantised_steps.hpp"
+#include "core/space_check.hpp"
 
 namespace tune {
 namespace {
 
+using core::must_be_finite;
 using core::number_text;
+using core::value_fault;
 using core::value_text;
 
 constexpr std::string_view kind_name(Domain::Kind kind) {
@@ -73,31 +76,9 @@ std::string option_text(const Json& option) {
              : option.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string must_be_finite(std::string_view name, double value) {
-  if (std::isfinite(value)) return "";
-  return std::string(name) + " is " + number_text(value) + ", must be finite";
-}
-
 std::string must_be_positive(std::string_view name, double value) {
   if (std::isfinite(value) && value > 0) return "";
   return std::string(name) + " is " + number_text(value) + ", must be finite and above 0";
-}
-
-// What JSON, and so the record of the experiment, cannot hold.
-std::string value_fault(const Json& value) {
-  if (value.is_number_float()) return must_be_finite("the value", value.get<double>());
-  if (value.is_structured()) {
-    for (const Json& element : value) {
-      if (std::string fault = value_fault(element); !fault.empty()) return fault;
-    }
-  }
-  if (value.is_binary() || value.is_discarded()) return "the value is not JSON text can hold";
-  try {
-    (void)value.dump();
-  } catch (const Json::type_error&) {
-    return "the text " + value_text(value) + " is not valid UTF-8";
-  }
-  return "";
 }
 
 std::string options_fault(const std::vector<Json>& options) {

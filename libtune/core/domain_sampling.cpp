@@ -10,6 +10,7 @@
 #include <tune/search_space.hpp>
 
 #include "core/quantised_steps.hpp"
+#include "core/space_check.hpp"
 
 namespace tune {
 namespace {
@@ -282,7 +283,7 @@ std::optional<Json> Domain::normalised(const Json& value) const {
       return std::abs(k) < 0x1p53 ? core::multiple_of(k, q_) : *number;
     }
     case Kind::sample_from:
-      return value;
+      return core::value_fault(value).empty() ? std::optional<Json>(value) : std::nullopt;
     case Kind::space:
       return std::nullopt;
     default: {

@@ -1,5 +1,6 @@
 #include "core/space_check.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <stdexcept>
@@ -141,6 +142,27 @@ std::string join_names(const std::vector<std::string>& names) {
 
 std::string find_unknown(const Json& object, const std::set<std::string>& paths) {
   return find_unknown_below(object, "", paths);
+}
+
+std::string must_be_finite(std::string_view name, double value) {
+  if (std::isfinite(value)) return "";
+  return std::string(name) + " is " + number_text(value) + ", must be finite";
+}
+
+std::string value_fault(const Json& value) {
+  if (value.is_number_float()) return must_be_finite("the value", value.get<double>());
+  if (value.is_structured()) {
+    for (const Json& element : value) {
+      if (std::string fault = value_fault(element); !fault.empty()) return fault;
+    }
+  }
+  if (value.is_binary() || value.is_discarded()) return "the value is not JSON text can hold";
+  try {
+    (void)value.dump();
+  } catch (const Json::type_error&) {
+    return "the text " + value_text(value) + " is not valid UTF-8";
+  }
+  return "";
 }
 
 std::string names_text(const std::set<std::string>& names) {

@@ -54,7 +54,8 @@ void append_value(std::string& name, const Json& value, std::size_t limit) {
       append_value(name, value[i], limit);
     }
   } else {
-    append_safe(name, value.dump(), limit);  // a number, a boolean, null or {}
+    // An integer, a boolean, null, an object in an array.
+    append_safe(name, value.dump(-1, ' ', false, Json::error_handler_t::replace), limit);
   }
 }
 

@@ -118,12 +118,18 @@ Config ConfigurationBuilder::complete(const Json& drawn, const Json& fixed, Tria
 Json ConfigurationBuilder::computed(const SearchSpace::Parameter& parameter, const Json& so_far,
                                     TrialId trial) const {
   Random random(seed_, "sample_from/" + parameter.path, trial.value());
+  std::string fault;
   try {
-    return parameter.domain.function()(Config(so_far), random);
+    Json value = parameter.domain.function()(Config(so_far), random);
+    fault = core::value_fault(value);
+    if (fault.empty()) return value;
   } catch (const std::exception& error) {
-    throw std::runtime_error("parameter " + core::value_text(parameter.path) +
-                             ": its sample_from function failed: " + error.what());
+    fault = error.what();
+  } catch (...) {
+    fault = "unknown exception";
   }
+  throw std::runtime_error("parameter " + core::value_text(parameter.path) +
+                           ": its sample_from function failed: " + fault);
 }
 
 }  // namespace tune::engine

@@ -30,7 +30,8 @@ class ConfigurationBuilder {
   /// True if an active function draws by chance, so that equal drawn values are no repetition.
   [[nodiscard]] bool has_chance(const Json& drawn) const;
   /// Adds the values of functions, each computed from what stands before it in the space.
-  /// @throws std::runtime_error naming the parameter if its function throws.
+  /// @throws std::runtime_error naming the parameter if its function throws or gives what JSON
+  /// cannot hold.
   [[nodiscard]] Config complete(const Json& drawn, const Json& fixed, TrialId trial) const;
 
  private:

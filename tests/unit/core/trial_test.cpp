@@ -65,6 +65,7 @@ TEST_CASE("LO-03: hostile characters never reach a directory name", "[LO-03]") {
     CHECK_THAT(name, Catch::StartsWith("00007"));
   }
   CHECK(name_of({{"p", std::string("a\0b", 3)}}) == "00007_p=a_b");
+  CHECK(is_safe(name_of({{"p", Json::array({Json{{"q", "\xff"}}})}})));
   CHECK(name_of({{"p", "MY Name (1, 2)"}}) == "00007_p=MY_Name_1_2_");
   CHECK(name_of({{"p", "../../etc"}}) == "00007_p=.._.._etc");
 }

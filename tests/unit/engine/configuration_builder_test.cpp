@@ -1,3 +1,4 @@
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <tune/searchers/random.hpp>
 
 #include "engine/suggestion_source.hpp"
+#include "support/limits.hpp"
 #include "support/scripted_searcher.hpp"
 #include "support/suggestions.hpp"
 
@@ -15,6 +17,7 @@ namespace tune::engine {
 namespace {
 
 using Catch::Contains;
+using Catch::EndsWith;
 using Catch::StartsWith;
 using test::dumped;
 using test::stubborn;
@@ -68,6 +71,25 @@ TEST_CASE("a function that throws is named", "[suggestion_source]") {
   CHECK_THROWS_WITH(
       source.suggest(TrialId(0)),
       StartsWith(R"(parameter "f": its sample_from function failed: )") && Contains("missing"));
+}
+
+TEST_CASE("what a function gives is checked as constants are", "[suggestion_source]") {
+  const auto complaint_of = [](const std::function<Json()>& function) {
+    return complaint({{"s", {{"f", sample_from([=](const Config&) { return function(); })}}}},
+                     Json::object());
+  };
+  const std::string failed = R"(parameter "s/f": its sample_from function failed: )";
+  CHECK(complaint_of([] { return Json({1, "two", {{"three", nullptr}}}); }).empty());
+  CHECK(complaint_of([] { return test::nan; }) == failed + "the value is nan, must be finite");
+  CHECK(complaint_of([] {
+          return Json({{"a", {1.0, -test::inf}}});
+        }) == failed + "the value is -inf, must be finite");
+  CHECK_THAT(complaint_of([] {
+               return Json({{{"a", "\xff"}}});
+             }),
+             StartsWith(failed + "the text ") && EndsWith(" is not valid UTF-8"));
+  CHECK_THAT(complaint_of([] { return Json({{"\xff", 1}}); }), EndsWith(" is not valid UTF-8"));
+  CHECK(complaint_of([]() -> Json { throw 3; }) == failed + "unknown exception");
 }
 
 TEST_CASE("a searcher's answer is checked", "[suggestion_source]") {

@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tune/json.hpp>
@@ -23,6 +24,12 @@ void check_space(const SearchSpace& space);
 
 /// The first ten, for messages; "no parameters" if there are none.
 [[nodiscard]] std::string names_text(const std::set<std::string>& names);
+
+/// What makes a value one that JSON, and so the record of the experiment, cannot hold; empty if
+/// nothing does.
+[[nodiscard]] std::string value_fault(const Json& value);
+/// "low is nan, must be finite"; empty if it is.
+[[nodiscard]] std::string must_be_finite(std::string_view name, double value);
 
 /// A value with its type, for messages where the type may be what is wrong: `5 (a double)`.
 [[nodiscard]] std::string typed_text(const Json& value);

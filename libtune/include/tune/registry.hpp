@@ -73,9 +73,11 @@ auto factory(std::string name) {
 #define TUNE_DETAIL_REGISTERED \
   [[maybe_unused]] static const bool TUNE_DETAIL_JOIN(tune_registered_, __COUNTER__)
 
-/// Registers a Trainable class under its own name.
-#define TUNE_REGISTER_TRAINABLE(Class) \
-  TUNE_DETAIL_REGISTERED = ::tune::register_trainable(::tune::trainable_spec<Class>(#Class));
+/// Registers a Trainable class under its unqualified name, by which tune_run<Class>() knows it too:
+/// app::Mlp is "Mlp".
+#define TUNE_REGISTER_TRAINABLE(Class)                 \
+  TUNE_DETAIL_REGISTERED = ::tune::register_trainable( \
+      ::tune::trainable_spec<Class>(::tune::detail::type_name<Class>()));
 /// Registers a train function under its own name, with FunctionOptions in braces or nothing.
 #define TUNE_REGISTER_FUNCTION(function, ...)         \
   TUNE_DETAIL_REGISTERED = ::tune::register_function( \

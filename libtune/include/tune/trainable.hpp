@@ -97,7 +97,7 @@ inline constexpr bool overrides_reset =
 }  // namespace detail
 
 namespace detail {
-/// The unqualified name of a class, as TUNE_REGISTER_TRAINABLE writes it.
+/// The unqualified name of a class.
 [[nodiscard]] std::string unqualified_name(const std::type_info& type);
 template <class T>
 [[nodiscard]] std::string type_name() {

@@ -20,6 +20,11 @@ class RegisteredModel : public Trainable {
 };
 TUNE_REGISTER_TRAINABLE(RegisteredModel)
 
+namespace models {
+class NestedModel : public RegisteredModel {};
+}  // namespace models
+TUNE_REGISTER_TRAINABLE(models::NestedModel)
+
 void registered_train(const Config&) {}
 TUNE_REGISTER_FUNCTION(registered_train)
 void registered_train_with_checkpoints(const Config&) {}
@@ -69,6 +74,12 @@ TEST_CASE("a registered trainable is made by name", "[registry]") {
   CHECK_FALSE(spec.function);
   CHECK(holds(trainable_names(), "RegisteredModel"));
   CHECK(holds(trainable_names(), "registered_train"));
+}
+
+TEST_CASE("a class is registered under the name by which tune_run<Class>() knows it",
+          "[registry]") {
+  CHECK(find_trainable("NestedModel").name == detail::type_name<models::NestedModel>());
+  CHECK_FALSE(holds(trainable_names(), "models::NestedModel"));
 }
 
 TEST_CASE("a train function is found by name and by itself", "[registry]") {

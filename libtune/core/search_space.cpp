@@ -74,6 +74,17 @@ void check_value(const std::vector<const SearchSpace::Parameter*>& parameters, c
                               core::typed_text(value) + ", but exists only where " + where);
 }
 
+// True if what `point` has at `path` is a part of the value of one of `parameters`.
+bool is_inside_value(const Json& point, const std::set<std::string>& parameters,
+                     const std::string& path) {
+  for (std::size_t slash = path.find('/'); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string above = path.substr(0, slash);
+    if (parameters.contains(above) && find_path(point, above) != nullptr) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 SearchSpace::SearchSpace(std::initializer_list<SpaceEntry> entries) : entries_(entries) {
@@ -110,16 +121,32 @@ void SearchSpace::check_point(const Json& point) const {
   const std::vector<Parameter> parameters = this->parameters();
   std::map<std::string, std::vector<const Parameter*>> by_path;
   std::set<std::string> paths;
+  std::set<std::string> active;
   for (const Parameter& parameter : parameters) {
     by_path[parameter.path].push_back(&parameter);
     paths.insert(parameter.path);
+    if (is_active(parameter, point)) active.insert(parameter.path);
   }
-  if (const std::string unknown = core::find_unknown(point, paths); !unknown.empty()) {
+  // Exclusive branches may have a value and a space of one name: what is active tells them apart.
+  std::set<std::string> known;
+  for (const std::string& path : paths) {
+    const bool is_space_here = !active.contains(path) && core::leads_below(active, path);
+    if (!is_space_here && !is_inside_value(point, active, path)) known.insert(path);
+  }
+  const auto refuse_unknown = [&](const std::string& unknown) {
     throw std::invalid_argument("parameter " + value_text(unknown) +
                                 " is not in the search space; it has: " + core::names_text(paths));
+  };
+  if (const std::string unknown = core::find_unknown(point, paths); !unknown.empty()) {
+    refuse_unknown(unknown);
   }
   for (const auto& [path, alternatives] : by_path) {
-    if (const Json* value = find_path(point, path)) check_value(alternatives, *value, point);
+    const Json* value = find_path(point, path);
+    if (value == nullptr || is_inside_value(point, active, path)) continue;
+    if (known.contains(path) || !value->is_object()) check_value(alternatives, *value, point);
+  }
+  if (const std::string unknown = core::find_unknown(point, known); !unknown.empty()) {
+    refuse_unknown(unknown);
   }
 }
 

@@ -13,7 +13,7 @@ namespace tune::core {
 namespace {
 
 enum class NodeKind { parameter, space };
-// What one configuration of a scope may hold, by path.
+// What the configurations of a scope may hold, by path.
 using Nodes = std::map<std::string, NodeKind>;
 
 // Where a check stands: the names above, and the branch keys that hold there, for messages.
@@ -43,8 +43,9 @@ constexpr std::string_view non_finite_member = "nonfinite";
   refuse(path, conditions, "the name collides with parameter " + value_text(other) + joined);
 }
 
-// Adds what may stand beside all that is in `nodes`.
-void insert(Nodes& nodes, const std::string& path, NodeKind kind, const std::string& conditions) {
+// Refuses what cannot stand beside all that is in `nodes`.
+void check_beside(const Nodes& nodes, const std::string& path, NodeKind kind,
+                  const std::string& conditions) {
   if (nodes.contains(path)) refuse_collision(path, conditions, path);
   for (std::size_t slash = path.find('/'); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
@@ -59,7 +60,15 @@ void insert(Nodes& nodes, const std::string& path, NodeKind kind, const std::str
       refuse_collision(path, conditions, below->first);
     }
   }
-  nodes.emplace(path, kind);
+}
+
+// What is a parameter in one branch and a space in another counts as a parameter, beside which less
+// may stand.
+void merge(Nodes& nodes, const Nodes& others) {
+  for (const auto& [path, kind] : others) {
+    const auto [node, is_new] = nodes.emplace(path, kind);
+    if (!is_new && kind == NodeKind::parameter) node->second = kind;
+  }
 }
 
 Nodes nodes_of(const SearchSpace& space, const Place& place);
@@ -71,7 +80,7 @@ Nodes nodes_of_branches(const std::string& path, const Domain& domain, const Pla
     const std::string condition = value_text(path) + " is " + value_text(branch.key);
     const Place inner{
         place.names, place.conditions.empty() ? condition : place.conditions + " and " + condition};
-    nodes.merge(nodes_of(branch.space, inner));
+    merge(nodes, nodes_of(branch.space, inner));
   }
   return nodes;
 }
@@ -97,11 +106,16 @@ Nodes nodes_of(const SearchSpace& space, const Place& place) {
       refuse(path, place.conditions, domain.describe() + ": " + fault);
     }
     const bool is_space = domain.kind() == Domain::Kind::space;
-    insert(nodes, path, is_space ? NodeKind::space : NodeKind::parameter, place.conditions);
+    const NodeKind kind = is_space ? NodeKind::space : NodeKind::parameter;
+    check_beside(nodes, path, kind, place.conditions);
+    nodes.emplace(path, kind);
     Nodes below;
     if (is_space) below = nodes_of(domain.space(), inner);
     if (domain.kind() == Domain::Kind::branch) below = nodes_of_branches(path, domain, place);
-    for (const auto& [name, kind] : below) insert(nodes, name, kind, place.conditions);
+    for (const auto& [name, kind_below] : below) {
+      check_beside(nodes, name, kind_below, place.conditions);
+    }
+    merge(nodes, below);
   }
   return nodes;
 }
@@ -111,9 +125,7 @@ std::string find_unknown_below(const Json& object, const std::string& above,
   for (const auto& [name, value] : object.items()) {
     const std::string path = above + name;
     if (paths.contains(path)) continue;
-    const auto inside = paths.lower_bound(path + "/");
-    const bool leads_on = inside != paths.end() && inside->starts_with(path + "/");
-    if (!leads_on || !value.is_object()) return path;
+    if (!leads_below(paths, path) || !value.is_object()) return path;
     if (std::string unknown = find_unknown_below(value, path + "/", paths); !unknown.empty()) {
       return unknown;
     }
@@ -163,6 +175,11 @@ std::string value_fault(const Json& value) {
     return "the text " + value_text(value) + " is not valid UTF-8";
   }
   return "";
+}
+
+bool leads_below(const std::set<std::string>& paths, const std::string& path) {
+  const auto inside = paths.lower_bound(path + "/");
+  return inside != paths.end() && inside->starts_with(path + "/");
 }
 
 std::string names_text(const std::set<std::string>& names) {

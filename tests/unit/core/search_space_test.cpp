@@ -174,6 +174,62 @@ TEST_CASE("a name may occur in branches that exclude each other", "[search_space
                                   "s/lr constant(2)"});
 }
 
+// In one branch "x" is a value, in the other the space that "y" stands in.
+const SearchSpace& value_or_space() {
+  static const SearchSpace space = {
+      {"opt", branch({{"a", {{"x", choice({1, 2, Json{{"y", 7}}})}}},
+                      {"b", {{"x", {{"y", uniform(0, 1)}, {"z", 3}}}}}})}};
+  return space;
+}
+
+TEST_CASE("exclusive branches may have a value and a space of one name", "[search_space]") {
+  CHECK(described(value_or_space()) ==
+        Lines{R"(opt branch("a", "b"))", R"(x choice(1, 2, {"y":7}) if opt is "a")",
+              R"(x/y uniform(0, 1) if opt is "b")", R"(x/z constant(3) if opt is "b")"});
+  // What stands beside the branch collides with any of them, before it or behind.
+  const Domain opt =
+      branch({{"a", {{"x", uniform(0, 1)}}}, {"b", {{"x", {{"y", uniform(0, 1)}}}}}});
+  for (const auto& [name, domain] :
+       std::vector<std::pair<std::string, Domain>>{{"x", constant(1)},
+                                                   {"x", SearchSpace{{"w", 1}}},
+                                                   {"x/y", constant(1)},
+                                                   {"x/w", constant(1)},
+                                                   {"x/y/w", constant(1)}}) {
+    CAPTURE(name);
+    CHECK_THAT(refusal([&] {
+                 SearchSpace{{name, domain}, {"opt", opt}};
+               }),
+               StartsWith("parameter \"x"));
+    CHECK_THAT(refusal([&] {
+                 SearchSpace{{"opt", opt}, {name, domain}};
+               }),
+               StartsWith("parameter \"x"));
+  }
+}
+
+TEST_CASE("a point is checked where a name is a value or a space", "[search_space]") {
+  const auto point_refusal = [](const Json& point) {
+    return refusal([&] { value_or_space().check_point(point); });
+  };
+  CHECK(point_refusal({{"opt", "a"}, {"x", 1}}).empty());
+  CHECK(point_refusal({{"opt", "a"}, {"x", {{"y", 7}}}}).empty());
+  CHECK(point_refusal({{"opt", "b"}, {"x", {{"y", 0.5}}}}).empty());
+  CHECK(point_refusal({{"opt", "b"}, {"x", {{"y", 0.5}, {"z", 3}}}}).empty());
+  CHECK(point_refusal({{"opt", "b"}, {"x/y", 0.5}}).empty());
+
+  CHECK(point_refusal({{"opt", "a"}, {"x", 3}}) ==
+        R"(parameter "x" is 3 (an integer), must be in choice(1, 2, {"y":7}))");
+  CHECK(point_refusal({{"opt", "b"}, {"x", {{"y", 7}}}}) ==
+        R"(parameter "x/y" is 7 (an integer), must be in uniform(0, 1))");
+  CHECK(point_refusal({{"opt", "b"}, {"x", 1}}) ==
+        R"(parameter "x" is 1 (an integer), but exists only where "opt" is "a")");
+  CHECK_THAT(point_refusal({{"opt", "b"}, {"x", {{"w", 1}}}}),
+             StartsWith(R"(parameter "x/w" is not in the search space; it has: )"));
+  CHECK(point_refusal({{"opt", "a"}, {"x/y", 0.5}}) ==
+        R"(parameter "x/y" is 0.5 (a double), but exists only where "opt" is "b")");
+  CHECK_THAT(point_refusal({{"x", {{"y", 0.5}}}}), Contains("but exists only where"));
+}
+
 TEST_CASE("SS-15: flattened names that collide are refused", "[SS-15]") {
   CHECK(
       refusal([] {

@@ -22,6 +22,9 @@ void check_space(const SearchSpace& space);
 /// object at one of the paths is that parameter's value.
 [[nodiscard]] std::string find_unknown(const Json& object, const std::set<std::string>& paths);
 
+/// True if one of `paths` lies below `path`.
+[[nodiscard]] bool leads_below(const std::set<std::string>& paths, const std::string& path);
+
 /// The first ten, for messages; "no parameters" if there are none.
 [[nodiscard]] std::string names_text(const std::set<std::string>& names);
 

@@ -21,7 +21,9 @@ class MetricValue {
   using Variant = std::variant<bool, std::int64_t, double, std::string>;
 
   MetricValue() : value_(0.0) {}
-  MetricValue(bool value) : value_(value) {}
+  /// Exactly bool, so that no pointer becomes true.
+  template <std::same_as<bool> T>
+  MetricValue(T value) : value_(value) {}
   /// @throws std::out_of_range for an unsigned value above the largest int64.
   template <std::integral T>
   requires(!std::same_as<T, bool>) MetricValue(T value) : value_(checked(value)) {}

@@ -1,8 +1,10 @@
 #include <tune/metrics.hpp>
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,6 +35,14 @@ TEST_CASE("braces make metrics in the order in which they stand", "[metrics]") {
   CHECK(Metrics{}.empty());
   CHECK(Metrics({}).empty());
 }
+
+// A pointer is no boolean, wherever it points.
+static_assert(std::constructible_from<MetricValue, bool>);
+static_assert(std::constructible_from<MetricValue, const bool&>);
+static_assert(!std::constructible_from<MetricValue, const double*>);
+static_assert(!std::constructible_from<MetricValue, void*>);
+static_assert(!std::constructible_from<MetricValue, std::shared_ptr<double>>);
+static_assert(!std::constructible_from<Metrics::Entry, std::string, double*>);
 
 TEST_CASE("a pair of texts is one text metric", "[metrics]") {
   for (const Metrics& metrics : {returned_text(), Metrics{{"a", "b"}}, Metrics({{"a", "b"}})}) {

@@ -13,8 +13,8 @@
 #include "core/number_text.hpp"
 #include "core/option_name.hpp"
 #include "core/objective.hpp"
+#include "engine/turn_plan.hpp"
 #include "seen_configurations.hpp"
-#include "turn_plan.hpp"
 
 namespace tune::engine {
 namespace {

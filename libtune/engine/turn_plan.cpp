@@ -1,4 +1,4 @@
-#include "turn_plan.hpp"
+#include "engine/turn_plan.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -24,14 +24,19 @@ TurnPlan::TurnPlan(const SearchSpace& space, core::Enumeration::Axes axes,
 
 std::optional<std::uint64_t> TurnPlan::take(const Json& point) {
   const core::Enumeration open_axes(space_, which_, point);
-  // A step that finds its turn taken was paid for by an earlier point.
-  for (std::uint64_t sample = 0; !samples_ || sample < *samples_; ++sample) {
-    for (std::uint64_t i = 0; i < *open_axes.count(); ++i) {
-      Json cell = point;
-      open_axes.put(i, cell);
-      const std::uint64_t turn = sample * cells_ + axes_.index_of(cell).value();
-      if (taken_.insert(turn).second) return turn;
-    }
+  const std::uint64_t count = *open_axes.count();
+  const auto cell = [&](std::uint64_t index) {
+    Json config = point;
+    open_axes.put(index, config);
+    return axes_.index_of(config).value();
+  };
+  // An axis is open where the first and the last cell differ: so the two name the whole set.
+  std::uint64_t& next = next_of_[{cell(0), cell(count - 1)}];
+  while (!samples_ || next / count < *samples_) {
+    const std::uint64_t turn = next / count * cells_ + cell(next % count);
+    ++next;
+    ++turns_looked_at_;
+    if (taken_.insert(turn).second) return turn;
   }
   return std::nullopt;
 }

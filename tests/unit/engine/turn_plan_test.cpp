@@ -1,3 +1,8 @@
+#include "engine/turn_plan.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -78,6 +83,46 @@ TEST_CASE("a point takes the turn of its cell", "[suggestion_source]") {
   CHECK(dumped(suggest_all(source)) == Lines{R"({"g":2,"h":1})", R"({"g":1,"h":1})",
                                              R"({"g":2,"h":0})", R"({"g":3,"h":1})",
                                              R"({"g":1,"h":0})", R"({"g":3,"h":0})"});
+}
+
+TEST_CASE("each turn is looked at once for the points of one kind", "[turn_plan]") {
+  const std::uint64_t points = 4000;
+  const auto cost = [points](const SearchSpace& space, std::uint64_t samples,
+                             const std::vector<Json>& kinds) {
+    TurnPlan plan(space, core::Enumeration::Axes::grid, samples);
+    std::set<std::uint64_t> turns;
+    for (std::uint64_t i = 0; i < points; ++i) {
+      const std::optional<std::uint64_t> turn = plan.take(kinds[i % kinds.size()]);
+      REQUIRE(turn);
+      turns.insert(*turn);
+    }
+    CHECK(turns.size() == points);
+    return plan.turns_looked_at();
+  };
+  CHECK(cost({{"x", uniform(0, 1)}}, points, {Json::object()}) == points);
+  std::vector<Json> options;
+  for (int i = 0; i < 100; ++i) options.emplace_back(i);
+  const SearchSpace grid = {{"g", grid_search(options)}, {"h", grid_search(options)}};
+  CHECK(cost(grid, 1, {Json::object()}) == points);
+  CHECK(cost(grid, points, {{{"g", 7}, {"h", 3}}}) == points);
+  // Points of other kinds may have taken what one of a kind finds.
+  CHECK(cost(grid, 100, {{{"g", 7}}, {{"h", 3}}, {{"g", 9}}, Json::object()}) <= 4 * points);
+}
+
+TEST_CASE("points of several kinds take the earliest turns that are left", "[turn_plan]") {
+  const SearchSpace space = {{"g", grid_search({0, 1})}, {"h", grid_search({0, 1})}};
+  TurnPlan plan(space, core::Enumeration::Axes::grid, 2);
+  const auto take = [&plan](const Json& point) { return plan.take(point).value_or(99); };
+  CHECK(take({{"h", 0}}) == 0);
+  CHECK(take({{"g", 0}}) == 1);
+  CHECK(take(Json::object()) == 2);
+  CHECK(take({{"h", 0}}) == 4);
+  CHECK(take({{"g", 0}}) == 5);
+  CHECK(take({{"g", 0}}) == 99);
+  CHECK(take(Json::object()) == 3);
+  CHECK(take({{"g", 1}, {"h", 0}}) == 6);
+  CHECK(take(Json::object()) == 7);
+  CHECK(take(Json::object()) == 99);
 }
 
 TEST_CASE("points take the types of their domains", "[suggestion_source]") {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include <tune/json.hpp>
 #include <tune/search_space.hpp>
@@ -31,6 +33,8 @@ class TurnPlan {
   /// there is none.
   std::optional<std::uint64_t> take(const Json& point);
   [[nodiscard]] bool is_taken(std::uint64_t turn) const { return taken_.contains(turn); }
+  /// What all calls of take() together cost; for tests.
+  [[nodiscard]] std::uint64_t turns_looked_at() const { return turns_looked_at_; }
 
  private:
   const SearchSpace& space_;
@@ -40,6 +44,10 @@ class TurnPlan {
   std::optional<std::uint64_t> samples_;
   std::optional<std::uint64_t> total_;
   std::unordered_set<std::uint64_t> taken_;  // only looked up
+  // Of the cells that agree with a point, by their first and last: how many of their turns, sample
+  // by sample, were looked at. All of these are taken, and none is ever given back.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> next_of_;
+  std::uint64_t turns_looked_at_ = 0;
 };
 
 }  // namespace tune::engine

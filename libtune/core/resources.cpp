@@ -16,8 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 3> known_resources = {"cpu", "gpu", "memory"};
 
 [[noreturn]] void refuse_amount(const std::string& name, double value, const std::string& wanted) {
-  throw std::invalid_argument("resource " + name + " is " + core::number_text(value) + ", want " +
-                              wanted);
+  throw std::invalid_argument(name + " is " + core::number_text(value) + ", want " + wanted);
 }
 
 std::int64_t thousandths(const std::string& name, double value) {
@@ -29,15 +28,17 @@ std::int64_t thousandths(const std::string& name, double value) {
   return static_cast<std::int64_t>(rounded);
 }
 
-std::int64_t memory_bytes(std::uint64_t memory) {
+std::int64_t memory_bytes(const std::string& name, std::uint64_t memory) {
   if (!std::in_range<std::int64_t>(memory)) {
-    throw std::invalid_argument("resource memory is " + std::to_string(memory) +
-                                " bytes, want at most " + std::to_string(INT64_MAX));
+    throw std::invalid_argument(name + " is " + std::to_string(memory) + " bytes, want at most " +
+                                std::to_string(INT64_MAX));
   }
   return static_cast<std::int64_t>(memory);
 }
 
-void set_custom_resources(ResourceAmounts& amounts, const std::map<std::string, double>& custom) {
+// `place` stands before the names in messages.
+void set_custom_resources(ResourceAmounts& amounts, const std::string& place,
+                          const std::map<std::string, double>& custom) {
   for (const auto& [name, value] : custom) {
     if (name.empty()) throw std::invalid_argument("a custom resource needs a name");
     for (const std::string_view known : known_resources) {
@@ -46,7 +47,7 @@ void set_custom_resources(ResourceAmounts& amounts, const std::map<std::string, 
                                     ": set the field of that name instead");
       }
     }
-    amounts.set(name, thousandths(name, value));
+    amounts.set(name, thousandths(place + name, value));
   }
 }
 
@@ -76,23 +77,24 @@ void append_amount(std::string& text, const std::string& name, std::int64_t amou
 }  // namespace
 
 ResourceAmounts::ResourceAmounts(const Resources& resources) {
-  set("cpu", thousandths("cpu", resources.cpu));
-  const std::int64_t gpu = thousandths("gpu", resources.gpu);
+  set("cpu", thousandths("resource cpu", resources.cpu));
+  const std::int64_t gpu = thousandths("resource gpu", resources.gpu);
   if (gpu > 1000 && gpu % 1000 != 0) {
-    refuse_amount("gpu", resources.gpu, "a fraction of one device or a whole number of them");
+    refuse_amount("resource gpu", resources.gpu,
+                  "a fraction of one device or a whole number of them");
   }
   set("gpu", gpu);
-  set("memory", memory_bytes(resources.memory));
-  set_custom_resources(*this, resources.custom);
+  set("memory", memory_bytes("resource memory", resources.memory));
+  set_custom_resources(*this, "resource ", resources.custom);
 }
 
 ResourceAmounts::ResourceAmounts(const LocalResources& resources) {
-  set("cpu", thousandths("cpu", resources.cpus));
-  const std::int64_t gpu = thousandths("gpu", resources.gpus);
-  if (gpu % 1000 != 0) refuse_amount("gpu", resources.gpus, "a whole number of devices");
+  set("cpu", thousandths("local.cpus", resources.cpus));
+  const std::int64_t gpu = thousandths("local.gpus", resources.gpus);
+  if (gpu % 1000 != 0) refuse_amount("local.gpus", resources.gpus, "a whole number of devices");
   set("gpu", gpu);
-  set("memory", memory_bytes(resources.memory));
-  set_custom_resources(*this, resources.custom);
+  set("memory", memory_bytes("local.memory", resources.memory));
+  set_custom_resources(*this, "local.custom.", resources.custom);
 }
 
 std::int64_t ResourceAmounts::amount(const std::string& name) const {

@@ -20,10 +20,10 @@ struct Resources {
   std::function<Resources(const Config&)> of = {};
 };
 
-/// What this machine offers. Negative: discovered.
+/// What this machine offers.
 struct LocalResources {
-  double cpus = -1;          ///< Default: the cores this process may use.
-  double gpus = 0;           ///< Devices, numbered from 0.
+  double cpus = -1;          ///< Negative: the cores this process may use.
+  double gpus = 0;           ///< Devices, numbered from 0; they are not discovered.
   std::uint64_t memory = 0;  ///< Bytes; 0: the machine's.
   std::map<std::string, double> custom = {};
 };

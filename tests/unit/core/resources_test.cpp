@@ -59,7 +59,7 @@ TEST_CASE("RS-02: more than one device in fractions is refused", "[RS-02]") {
   CHECK_THROWS_WITH(amounts({.gpu = 1.5}),
                     Contains("resource gpu is 1.5") && Contains("a whole number"));
   CHECK_THROWS_WITH(ResourceAmounts(LocalResources{.cpus = 1, .gpus = 0.5}),
-                    Contains("resource gpu is 0.5") && Contains("whole number of devices"));
+                    "local.gpus is 0.5, want a whole number of devices");
 }
 
 TEST_CASE("impossible quantities are refused, naming resource and value", "[resources]") {
@@ -74,7 +74,17 @@ TEST_CASE("impossible quantities are refused, naming resource and value", "[reso
   CHECK_THROWS_WITH(amounts({.custom = {{"license", -2}}}), Contains("resource license is -2"));
   CHECK_THROWS_WITH(amounts({.custom = {{"gpu", 1}}}), Contains("custom resource gpu"));
   CHECK_THROWS_WITH(amounts({.custom = {{"", 1}}}), Contains("needs a name"));
-  CHECK_THROWS_WITH(ResourceAmounts(LocalResources{}), Contains("resource cpu is -1"));
+}
+
+TEST_CASE("impossible quantities of a machine are refused by the name of their field",
+          "[resources]") {
+  const auto offered = [](const LocalResources& local) { return ResourceAmounts(local); };
+  CHECK_THROWS_WITH(offered({}), "local.cpus is -1, want a number from 0");
+  CHECK_THROWS_WITH(offered({.cpus = 1, .gpus = -1}), "local.gpus is -1, want a number from 0");
+  CHECK_THROWS_WITH(offered({.cpus = 1, .memory = std::numeric_limits<std::uint64_t>::max()}),
+                    Contains("local.memory is 18446744073709551615 bytes"));
+  CHECK_THROWS_WITH(offered({.cpus = 1, .custom = {{"license", -2}}}),
+                    "local.custom.license is -2, want a number from 0");
 }
 
 TEST_CASE("covers compares every amount", "[resources]") {

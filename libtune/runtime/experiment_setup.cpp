@@ -167,7 +167,8 @@ engine::EngineOptions engine_options(const TrainableSpec& trainable, const Exper
   options.searcher_wants_results = suggestions.searcher().wants_results();
   options.strict_metric = experiment.strict_metric;
   options.max_trials = bound_trials(suggestions, experiment.max_trials);
-  // They count as trials: so this ends a run that has no other end.
+  // Each counts as a trial, so that a run with a bound on those never gets here; one without gives
+  // up at 1,000.
   options.max_infeasible = 10 * options.max_trials.value_or(100);
   options.max_concurrent = experiment.max_concurrent;
   options.resources = experiment.resources;

@@ -4,8 +4,8 @@
 
 #include <tune/error.hpp>
 
-#include "core/option_name.hpp"
 #include "core/objective.hpp"
+#include "core/option_name.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {

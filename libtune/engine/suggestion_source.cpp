@@ -11,8 +11,8 @@
 #include "configuration_builder.hpp"
 #include "core/enumeration.hpp"
 #include "core/number_text.hpp"
-#include "core/option_name.hpp"
 #include "core/objective.hpp"
+#include "core/option_name.hpp"
 #include "engine/turn_plan.hpp"
 #include "seen_configurations.hpp"
 

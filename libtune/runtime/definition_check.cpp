@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "core/number_text.hpp"
-#include "core/option_name.hpp"
 #include "core/objective.hpp"
+#include "core/option_name.hpp"
 #include "engine/placement.hpp"
 
 namespace tune::runtime {

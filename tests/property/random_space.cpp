@@ -132,8 +132,11 @@ class SpaceMaker {
       if (!branches.empty() && happens(random_, 0.5)) break;
       SearchSpace space;
       if (happens(random_, 0.7)) space = make(depth);
-      // Branches exclude each other, so that a name may occur in several.
-      if (happens(random_, 0.5)) space.add(shared, plain_domain(random_, options_));
+      // Branches exclude each other, so that a name may occur in several, as a value or a space.
+      if (happens(random_, 0.5)) {
+        space.add(shared, happens(random_, 0.2) ? Domain(make(depth + 1))
+                                                : plain_domain(random_, options_));
+      }
       branches.emplace_back(key, std::move(space));
     }
     return branch(std::move(branches));

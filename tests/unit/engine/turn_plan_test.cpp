@@ -60,6 +60,31 @@ TEST_CASE("SE-07: points to evaluate come first, once, and count", "[SE-07]") {
   }
 }
 
+TEST_CASE("SE-07: a search that goes on after 3 trials does not run its points again", "[SE-07]") {
+  for (const bool is_grid : {false, true}) {
+    const auto make = [is_grid] {
+      return SuggestionSource(
+          {{"a", randint(0, is_grid ? 5 : 100)}},
+          {.num_samples = is_grid ? 1 : 5, .points_to_evaluate = {{{"a", 1}}, {{"a", 2}}}},
+          is_grid ? grid() : random_search());
+    };
+    SuggestionSource whole = make();
+    const std::vector<Config> expected = suggest_all(whole);
+    // Four slots: the first four are asked for before any has ended. Three end, then it breaks off.
+    SuggestionSource first = make();
+    std::vector<Config> configs = suggest_all(first, 4);
+    for (const std::size_t i : {2, 0, 1}) {
+      first.on_trial_completed(TrialId(i), configs[i], Result(0.5));
+    }
+    SuggestionSource second = make();
+    second.restore(Json::parse(first.save().dump()));
+    for (Config& config : suggest_all(second, 100, 4)) configs.push_back(std::move(config));
+    CHECK(configs == expected);
+    CHECK(configs.size() == 5);
+    CHECK(distinct(configs).size() == 5);
+  }
+}
+
 TEST_CASE("a point may be partial: the searcher and the grid fill the rest",
           "[suggestion_source]") {
   Lines log;

@@ -147,8 +147,10 @@ void Engine::Implementation::settle() {
       if (counts_.running == 0) finish();
       return;
     }
-    // Full slots stay full until something is given back.
-    if (last_fill_ == Fill::no_room && !resources_changed_) return;
+    // Full slots stay full until something is given back, and without a result nobody changes his
+    // mind.
+    const bool may_decide = counts_.running > 0 || last_fill_ == Fill::idle;
+    if (!resources_changed_ && (last_fill_ == Fill::no_room || !may_decide)) return;
     resources_changed_ = false;
     last_fill_ = fill_slots();
     if (ending_) continue;

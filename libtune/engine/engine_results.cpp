@@ -130,11 +130,11 @@ Engine::Implementation::Missing Engine::Implementation::missing_fields(const Res
 // Progress that does not grow is no news to a scheduler.
 bool Engine::Implementation::has_progressed(TrialRecord& record, const Result& result) {
   const double progress = result.number(time_attr_).value_or(worst_value());
-  if (std::isnan(progress)) {
-    // Kept, it would hide all that comes after: nothing is greater than NaN.
+  if (!std::isfinite(progress)) {
+    // Kept, it would hide all that comes after: nothing is greater than NaN or infinity.
     if (!record.warned_nan_progress) {
       record.warned_nan_progress = true;
-      emit(RecordWarning{record.id(), time_attr_ + " is nan at " +
+      emit(RecordWarning{record.id(), time_attr_ + " is " + number_text(progress) + " at " +
                                           iteration_text(result.training_iteration) +
                                           "; the scheduler is not told of such results"});
     }

@@ -26,7 +26,7 @@ EngineChecker::Verdict EngineChecker::judge(TrialId id, const Result& result) {
   for (const StopCriteria::Rule& rule : options_.stop.rules()) {
     if (const auto* bound = std::get_if<StopCriteria::Bound>(&rule)) {
       const std::optional<double> value = result.number(bound->field);
-      if (!value) continue;
+      if (!value || !std::isfinite(*value)) continue;
       if (bound->below ? *value <= bound->bound : *value >= bound->bound) {
         verdict.stop_trial = Certainty::yes;
       }
@@ -168,7 +168,7 @@ void EngineChecker::check_arrivals() {
     const bool is_decided = trial.stop_decided || trial.change_decided || scheduler_threw_;
     // News to a scheduler is what lies beyond all that it was told.
     const std::optional<double> progress = reported->result.number(scheduler_.time_attr());
-    const bool is_news = progress && !std::isnan(*progress) &&
+    const bool is_news = progress && std::isfinite(*progress) &&
                          std::all_of(trial.told_progress.begin(), trial.told_progress.end(),
                                      [&](double told) { return told < *progress; });
     if (arrival.is_told && !is_news) {

@@ -2,6 +2,7 @@
 
 #include <typeinfo>
 
+#include <tune/progress.hpp>
 #include <tune/trainable.hpp>
 
 namespace tune {
@@ -25,5 +26,7 @@ void Callback::on_trial_failed(const TrialInfo&, const TrialEnd&, bool) {}
 void Callback::on_experiment_end(const ExperimentInfo&, const ExperimentEnd&) {}
 
 void Callback::on_idle() {}
+
+std::chrono::duration<double> ProgressReporter::interval() const { return std::chrono::seconds(1); }
 
 }  // namespace tune

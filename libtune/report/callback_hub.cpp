@@ -12,6 +12,8 @@
 namespace tune::report {
 namespace {
 
+constexpr Progress::Seconds shortest_interval{0.05};
+
 // Every callback has a name, even one whose name() throws.
 std::string callback_name(const Callback& callback) {
   try {
@@ -46,6 +48,9 @@ CallbackHub::CallbackHub(const std::vector<std::string>& exporters,
   }
   for (std::shared_ptr<Callback>& callback : callbacks) {
     if (!callback) throw std::invalid_argument("callbacks: one of them is a null pointer");
+    if (auto reporter = std::dynamic_pointer_cast<ProgressReporter>(callback)) {
+      reporters_.push_back({std::move(reporter), listeners_.size()});
+    }
     listeners_.push_back({std::move(callback)});
   }
 }
@@ -78,13 +83,18 @@ void CallbackHub::tell_exporters(const std::function<void(Callback&)>& call) {
 
 void CallbackHub::tell_users_callbacks(const std::function<void(Callback&)>& call) {
   for (Listener& listener : listeners_) {
-    if (!listener.is_exporter && listener.is_on) {
-      try {
-        call(*listener.callback);
-      } catch (...) {
-        switch_off(listener, current_exception_text());
-      }
+    if (!listener.is_exporter) {
+      call_user(listener, call);
     }
+  }
+}
+
+void CallbackHub::call_user(Listener& listener, const std::function<void(Callback&)>& call) {
+  if (!listener.is_on) return;
+  try {
+    call(*listener.callback);
+  } catch (...) {
+    switch_off(listener, current_exception_text());
   }
 }
 
@@ -97,6 +107,7 @@ void CallbackHub::switch_off(Listener& listener, const std::string& what) {
 
 void CallbackHub::experiment_started(ExperimentInfo experiment) {
   experiment_ = std::move(experiment);
+  if (reports_progress()) tracker_.experiment_started(experiment_);
   log_ = std::make_unique<DriverLog>(*files_, experiment_.path / "driver.log");
   recorder_ = std::make_unique<ExperimentRecorder>(*files_, experiment_, keep_);
   store([&] {
@@ -117,6 +128,7 @@ void CallbackHub::trial_added(TrialId id, const std::string& name, const Config&
   trial.path = experiment_.path / name;
   trial.config = config;
   store([&] { recorder_->trial_added(id, name, config); });
+  if (reports_progress()) tracker_.trial_added(id, name, config);
 }
 
 // The trial of a record; null if the record comes too late.
@@ -131,6 +143,7 @@ void CallbackHub::trial_started(TrialInfo trial) {
   if (known == nullptr) return;
   trial.path = experiment_.path / trial.name;
   *known = std::move(trial);
+  if (reports_progress()) tracker_.trial_started(*known);
   store([&] {
     std::filesystem::create_directories(known->path);
     recorder_->trial_started(*known);
@@ -147,6 +160,7 @@ void CallbackHub::result(TrialId id, std::uint32_t incarnation, const Result& re
   const TrialInfo* const trial = current(id, incarnation);
   if (trial == nullptr) return;
   store([&] { recorder_->result(id, result); });
+  if (reports_progress()) tracker_.result(id, result);
   tell([&](Callback& callback) { callback.on_trial_result(*trial, result); });
 }
 
@@ -170,6 +184,7 @@ void CallbackHub::trial_state(TrialId id, std::uint32_t incarnation, TrialState 
   if (trial == nullptr) return;
   if (!error.empty()) store([&] { recorder_->failed_start(id, incarnation, error); });
   store([&] { recorder_->trial_state(id, incarnation, state, reason, error); });
+  if (reports_progress()) tracker_.trial_state(id, state, reason, error);
   const bool will_retry = state == TrialState::pending && !error.empty();
   log({{"trial", std::to_string(id.value())},
        {"event", will_retry ? "failed" : to_string(state)},
@@ -203,6 +218,7 @@ void CallbackHub::experiment_ended(const ExperimentEnd& end) {
        {"terminated", std::to_string(end.terminated_trials)},
        {"failed", std::to_string(end.failed_trials)},
        {"unfinished", std::to_string(end.unfinished_trials)}});
+  if (reports_progress()) tracker_.experiment_ended(end);
   const auto tell_end = [&](Callback& callback) { callback.on_experiment_end(experiment_, end); };
   tell_exporters(tell_end);
   store([&] { files_->flush(); });  // the recorded end says that all the rest is there
@@ -214,6 +230,36 @@ void CallbackHub::experiment_ended(const ExperimentEnd& end) {
 void CallbackHub::idle() {
   store([&] { files_->flush(); });
   tell([](Callback& callback) { callback.on_idle(); });
+}
+
+void CallbackHub::run_status(const RunStatus& status) { tracker_.run_status(status); }
+
+std::optional<Progress::Seconds> CallbackHub::report_progress(Progress::Seconds now) {
+  std::optional<Progress> progress;
+  std::optional<Progress::Seconds> next;
+  for (Reporter& reporter : reporters_) {
+    Listener& listener = listeners_[reporter.listener];
+    if (reporter.due <= now) {
+      if (!progress) progress = tracker_.snapshot(now);
+      call_user(listener, [&](Callback&) {
+        reporter.reporter->report(*progress, false);
+        // Written so that NaN is the shortest.
+        const Progress::Seconds interval = reporter.reporter->interval();
+        reporter.due = now + (interval > shortest_interval ? interval : shortest_interval);
+      });
+    }
+    if (listener.is_on && (!next || reporter.due < *next)) next = reporter.due;
+  }
+  return next;
+}
+
+void CallbackHub::report_end(Progress::Seconds now) {
+  if (!reports_progress()) return;
+  const Progress progress = tracker_.snapshot(now);
+  for (const Reporter& reporter : reporters_) {
+    call_user(listeners_[reporter.listener],
+              [&](Callback&) { reporter.reporter->report(progress, true); });
+  }
 }
 
 ResultGrid CallbackHub::take_results() {

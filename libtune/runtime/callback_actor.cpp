@@ -1,5 +1,7 @@
 #include "runtime/callback_actor.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <variant>
@@ -42,6 +44,32 @@ struct RecordCall {
   void operator()(const engine::RecordWarning& r) const { hub.warning(r.trial, r.text); }
 };
 
+/// Reports the progress when it is due, whether something happens or not.
+class ProgressClock {
+ public:
+  ProgressClock(CallbackActor::pointer self, std::shared_ptr<report::CallbackHub> hub)
+      : self_(self), hub_(std::move(hub)), begin_(self->clock().now()) {}
+
+  void report() {
+    const std::optional<Progress::Seconds> next = hub_->report_progress(elapsed());
+    if (!next) return;
+    const auto delay = std::clamp(*next - elapsed(), Progress::Seconds(0), longest_wait);
+    self_->delayed_send(self_, std::chrono::duration_cast<std::chrono::nanoseconds>(delay),
+                        ProgressDue{});
+  }
+  void report_end() { hub_->report_end(elapsed()); }
+
+ private:
+  // A reporter may ask for any interval; no clock overflows.
+  static constexpr Progress::Seconds longest_wait{24.0 * 3600};
+
+  [[nodiscard]] Progress::Seconds elapsed() const { return self_->clock().now() - begin_; }
+
+  CallbackActor::pointer self_;
+  std::shared_ptr<report::CallbackHub> hub_;  // with the actor's handlers
+  caf::actor_clock::time_point begin_;
+};
+
 }  // namespace
 
 CallbackActor::behavior_type serve_callbacks(CallbackActor::pointer self,
@@ -49,9 +77,12 @@ CallbackActor::behavior_type serve_callbacks(CallbackActor::pointer self,
                                              ExperimentInfo experiment) {
   watch_for_faults(self);
   hub->experiment_started(std::move(experiment));
+  const auto progress = std::make_shared<ProgressClock>(self, hub);
+  progress->report();
   const auto pause_is_due = std::make_shared<bool>(false);
   return {
       [=](RecordTurn& turn) {
+        if (turn.status) hub->run_status(*turn.status);
         RecordTurnDone done{turn.records.size(), std::move(turn.acknowledgements), {}, {}};
         for (Record& record : turn.records) {
           std::visit(RecordCall{*hub}, record);
@@ -67,9 +98,11 @@ CallbackActor::behavior_type serve_callbacks(CallbackActor::pointer self,
         *pause_is_due = false;
         hub->idle();
       },
+      [=](const ProgressDue&) { progress->report(); },
       [=](const EndRecords& last) {
         for (const std::string& warning : last.warnings) hub->warning(std::nullopt, warning);
         hub->experiment_ended(last.end);
+        progress->report_end();
         self->quit();
       },
   };

@@ -38,6 +38,9 @@ void check_numbers(const Experiment& experiment) {
   require_at_least("checkpoint.keep", experiment.checkpoint.keep, 1);
   require_at_least("failure.max_failures", experiment.failure.max_failures, -1);
   require_at_least("max_concurrent", experiment.max_concurrent, 0);
+  if (experiment.verbosity < 0 || experiment.verbosity > 2) {
+    refuse("verbosity must be 0, 1 or 2, is " + std::to_string(experiment.verbosity));
+  }
   if (experiment.time_budget && !(experiment.time_budget->count() > 0)) {
     refuse("time_budget must be above 0 s, is " +
            core::number_text(experiment.time_budget->count()) + " s");

@@ -41,6 +41,10 @@ DriverActor::behavior_type Driver::make_behavior(DriverSetup setup) {
         handle(fired);
         end_turn();
       },
+      [this](const StatusDue&) {
+        is_status_timer_set_ = false;
+        end_turn();
+      },
       [this](const engine::StopRequested& request) {
         handle(request);
         end_turn();
@@ -55,6 +59,7 @@ void Driver::on(NodeHello hello) {
   node.origin.node = hello.name;
   node.origin.node_ip = std::move(hello.ip);
   node.origin.pid = hello.pid;
+  node.capacity = hello.capacity;
   self_->send(node.agent, NodeWelcome{id});
   handle(engine::NodeJoined{id, std::move(hello.name), std::move(hello.capacity)});
   end_turn();
@@ -97,7 +102,10 @@ bool Driver::is_behind() const {
   return waiting_records_ > setup_.max_waiting || waiting_searcher_commands_ > setup_.max_waiting;
 }
 
-void Driver::handle(const engine::Event& event) { setup_.engine->handle(event, now(), commands_); }
+void Driver::handle(const engine::Event& event) {
+  is_status_new_ = true;
+  setup_.engine->handle(event, now(), commands_);
+}
 
 void Driver::handle_news(NodeNews& news) {
   for (engine::TrialMessage& message : news.messages) {
@@ -178,13 +186,51 @@ void Driver::set_timer(const engine::SetTimer& command) {
                       engine::TimerFired{command.timer});
 }
 
+// A few times a second at most, and not at all where nothing happens.
+void Driver::add_status() {
+  if (setup_.status_interval <= Time(0) || !is_status_new_) return;
+  const Time time = now();
+  if (time < next_status_) {
+    if (std::exchange(is_status_timer_set_, true)) return;
+    self_->delayed_send(self_,
+                        std::chrono::duration_cast<std::chrono::nanoseconds>(next_status_ - time),
+                        StatusDue{});
+    return;
+  }
+  is_status_new_ = false;
+  next_status_ = time + setup_.status_interval;
+  record_turn_.status = status();
+}
+
+report::RunStatus Driver::status() const {
+  report::RunStatus status;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const std::optional<ResourceAmounts> free = setup_.engine->free_resources(NodeId{i});
+    if (!free) continue;
+    status.resources += nodes_[i].capacity;
+    ResourceAmounts in_use = nodes_[i].capacity;
+    in_use -= *free;
+    status.resources_in_use += in_use;
+  }
+  try {
+    status.scheduler = setup_.engine->scheduler().describe();
+  } catch (...) {
+    // A user's code; what it cannot describe is left out.
+    status.scheduler.clear();
+  }
+  status.waiting = setup_.engine->waiting_reason();
+  return status;
+}
+
 void Driver::send_turn() {
+  add_status();
   waiting_searcher_commands_ += searcher_turn_.commands.size();
   waiting_records_ += record_turn_.records.size();
   if (!searcher_turn_.commands.empty()) {
     self_->send(setup_.searcher, std::exchange(searcher_turn_, {}));
   }
-  if (!record_turn_.records.empty() || !record_turn_.acknowledgements.empty()) {
+  if (!record_turn_.records.empty() || !record_turn_.acknowledgements.empty() ||
+      record_turn_.status) {
     self_->send(setup_.callbacks, std::exchange(record_turn_, {}));
   }
   for (Node& node : nodes_) {

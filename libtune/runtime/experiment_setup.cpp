@@ -1,6 +1,8 @@
 #include "runtime/experiment_setup.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -12,6 +14,7 @@
 
 #include "definition_check.hpp"
 #include "host.hpp"
+#include "report/progress_display.hpp"
 #include "runtime/experiment_directory.hpp"
 
 namespace tune::runtime {
@@ -192,6 +195,50 @@ engine::SuggestionOptions suggestion_options(const Experiment& experiment,
   return options;
 }
 
+/// At which iteration a trial ends at the latest; empty if that is not known.
+std::optional<std::int64_t> bound_iterations(const Experiment& experiment) {
+  std::optional<double> bound;
+  const auto lower = [&](double other) { bound = std::min(bound.value_or(other), other); };
+  for (const StopCriteria::Rule& rule : experiment.stop.rules()) {
+    const auto* field = std::get_if<StopCriteria::Bound>(&rule);
+    if (field != nullptr && !field->below && field->field == "training_iteration") {
+      lower(field->bound);
+    }
+  }
+  const Json scheduler = experiment.scheduler->options();
+  const auto max_t = scheduler.find("max_t");
+  if (max_t != scheduler.end() && max_t->is_number() &&
+      experiment.scheduler->time_attr() == "training_iteration") {
+    lower(max_t->get<double>());
+  }
+  if (!bound || !(*bound >= 1) || *bound > 1e15) return std::nullopt;
+  return static_cast<std::int64_t>(std::ceil(*bound));
+}
+
+report::ExpectedWork expected_work(const Experiment& experiment,
+                                   const engine::SuggestionSource& suggestions) {
+  report::ExpectedWork work;
+  if (const auto trials = bound_trials(suggestions, experiment.max_trials)) {
+    work.trials = static_cast<std::int64_t>(std::min<std::uint64_t>(*trials, INT64_MAX));
+  }
+  work.max_iterations = bound_iterations(experiment);
+  work.time_budget = experiment.time_budget;
+  return work;
+}
+
+/// The user's callbacks, and behind them the display, if there is to be one.
+std::vector<std::shared_ptr<Callback>> callbacks_of(const Experiment& experiment) {
+  std::vector<std::shared_ptr<Callback>> callbacks = experiment.callbacks;
+  const bool has_reporter = std::any_of(
+      callbacks.begin(), callbacks.end(), [](const std::shared_ptr<Callback>& callback) {
+        return dynamic_cast<const ProgressReporter*>(callback.get()) != nullptr;
+      });
+  if (experiment.verbosity > 0 && !has_reporter) {
+    callbacks.push_back(report::make_progress_display(experiment.verbosity));
+  }
+  return callbacks;
+}
+
 }  // namespace
 
 ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment) {
@@ -206,16 +253,16 @@ ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment) {
   setup.capacity = local_capacity(experiment.local);
   check_resources(experiment, setup.capacity);
   setup.info = describe_experiment(trainable, experiment);
-  setup.is_unnamed = experiment.name.empty();
   setup.checkpoint = experiment.checkpoint;
   setup.stop_grace = experiment.stop_grace;
-  setup.hub = std::make_shared<report::CallbackHub>(experiment.exporters, experiment.callbacks);
+  setup.hub = std::make_shared<report::CallbackHub>(experiment.exporters, callbacks_of(experiment));
   // Whatever is refused leaves scheduler, searcher and disk as they were, for another try.
   DirectoryClaim claim(setup.info.path);
   const Json searcher_options = experiment.searcher->options();
   setup.suggestions = std::make_shared<engine::SuggestionSource>(
       experiment.space, suggestion_options(experiment, setup.info), std::move(experiment.searcher));
   experiment.searcher = std::make_unique<TakenSearcher>(searcher_options);
+  setup.hub->expect(expected_work(experiment, *setup.suggestions));
   setup.engine = std::make_unique<engine::Engine>(
       engine_options(trainable, experiment, setup.info, *setup.suggestions),
       std::exchange(experiment.scheduler,

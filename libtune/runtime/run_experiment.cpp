@@ -80,6 +80,7 @@ void Run::begin(ExperimentSetup& setup) {
   driver_setup.searcher = searcher_;
   driver_setup.callbacks = callbacks_;
   driver_setup.owner = caf::actor_cast<caf::actor>(self_);
+  if (setup.hub->reports_progress()) driver_setup.status_interval = Time(0.25);
   const DriverActor driver = watch(system_.spawn(drive, std::move(driver_setup)));
   agent_ = watch(
       system_.spawn(run_agent, AgentSetup{driver, pool_, setup.capacity, setup.info.name,

@@ -1,7 +1,5 @@
 #include <tune/tune_run.hpp>
 
-#include <iostream>
-
 #include "runtime/experiment_setup.hpp"
 #include "runtime/run_experiment.hpp"
 
@@ -10,12 +8,7 @@ namespace tune {
 ExperimentError::~ExperimentError() = default;
 
 ResultGrid tune_run(const TrainableSpec& trainable, Experiment& experiment) {
-  runtime::ExperimentSetup setup = runtime::set_up(trainable, experiment);
-  if (setup.is_unnamed) {
-    std::clog << "tune: experiment " << setup.info.name << " in " << setup.info.path.string()
-              << std::endl;
-  }
-  return runtime::run_experiment(std::move(setup));
+  return runtime::run_experiment(runtime::set_up(trainable, experiment));
 }
 
 ResultGrid tune_run(const std::string& name, Experiment& experiment) {

@@ -30,7 +30,7 @@ struct FailureOptions {
 
 /// A hyperparameter search: everything that tune_run() needs to know, with its defaults.
 struct Experiment {
-  std::string name = {};          ///< Default: <trainable>_<time>_<random>, printed.
+  std::string name = {};          ///< Default: <trainable>_<time>_<random>, shown.
   std::string storage_path = {};  ///< Default: ~/tune_results.
   SearchSpace space = {};
   std::string metric = {};        ///< Optional; without it only FIFO, random and grid can work.
@@ -54,6 +54,10 @@ struct Experiment {
   LocalResources local = LocalResources();  ///< What this machine offers.
   std::vector<std::string> exporters = {"json", "csv", "tensorboard"};
   std::vector<std::shared_ptr<Callback>> callbacks = {};  ///< Shared with the caller.
+  /// What tune prints on stderr: 0 nothing; 1 a live display and a summary at the end; 2 also a
+  /// line for each trial that starts or ends. A ProgressReporter among the callbacks takes the
+  /// place of all that, and is told at 0 too.
+  int verbosity = 1;
   /// How long a step may go on after its trial was told to stop.
   std::chrono::duration<double> stop_grace = std::chrono::seconds(30);
 };

@@ -12,6 +12,7 @@
 #include <tune/metrics.hpp>
 #include <tune/mode.hpp>
 #include <tune/objective.hpp>
+#include <tune/progress.hpp>
 #include <tune/random.hpp>
 #include <tune/registry.hpp>
 #include <tune/resources.hpp>

@@ -12,12 +12,14 @@
 #include <tune/callback.hpp>
 #include <tune/config.hpp>
 #include <tune/ids.hpp>
+#include <tune/progress.hpp>
 #include <tune/result.hpp>
 #include <tune/result_grid.hpp>
 #include <tune/trial.hpp>
 
 #include "report/driver_log.hpp"
 #include "report/file_pool.hpp"
+#include "report/progress_tracker.hpp"
 #include "report/recorder.hpp"
 
 namespace tune::report {
@@ -59,6 +61,16 @@ class CallbackHub {
   /// 100 ms, say): until then nobody else sees the newest lines.
   void idle();
 
+  /// True if a ProgressReporter is among the callbacks. The calls below are for those alone.
+  [[nodiscard]] bool reports_progress() const { return !reporters_.empty(); }
+  void expect(const ExpectedWork& work) { tracker_.expect(work); }
+  void run_status(const RunStatus& status);
+  /// Reports to those whose time has come; `now` counts from the start of the experiment.
+  /// @return when to call again; empty if nobody wants another report.
+  std::optional<Progress::Seconds> report_progress(Progress::Seconds now);
+  /// The last reports. @pre experiment_ended()
+  void report_end(Progress::Seconds now);
+
   /// The first fault of the storage, with the path; empty while all is well.
   [[nodiscard]] const std::optional<std::string>& storage_error() const { return storage_error_; }
   /// All trials with what came of them. @pre experiment_started()
@@ -70,17 +82,25 @@ class CallbackHub {
     bool is_exporter = false;
     bool is_on = true;
   };
+  struct Reporter {
+    std::shared_ptr<ProgressReporter> reporter;
+    std::size_t listener = 0;  // which of them it is
+    Progress::Seconds due{0};
+  };
 
   void store(const std::function<void()>& write);
   void log(std::initializer_list<DriverLog::Pair> pairs);
   void tell(const std::function<void(Callback&)>& call);
   void tell_exporters(const std::function<void(Callback&)>& call);
   void tell_users_callbacks(const std::function<void(Callback&)>& call);
+  void call_user(Listener& listener, const std::function<void(Callback&)>& call);
   void switch_off(Listener& listener, const std::string& what);
   TrialInfo* current(TrialId id, std::uint32_t incarnation);
 
   std::shared_ptr<FilePool> files_;  // shared with the exporters
   std::vector<Listener> listeners_;  // exporters first
+  std::vector<Reporter> reporters_;
+  ProgressTracker tracker_;  // told of all while there are reporters
   KeepHistory keep_;
   ExperimentInfo experiment_;
   std::unique_ptr<DriverLog> log_;

@@ -25,6 +25,8 @@ struct DriverSetup {
   /// is left alone. They have a bounded number of unacknowledged messages, so all queues are
   /// bounded.
   std::uint64_t max_waiting = 10'000;
+  /// How often the callbacks get a report::RunStatus at most, if anything happens; 0: never.
+  Time status_interval{0};
 };
 
 /// Runs the engine: each message becomes events, the commands that come of them become messages.
@@ -38,8 +40,9 @@ class Driver {
  private:
   struct Node {
     AgentActor agent;
-    TrialInfo origin;  // its name, address and process, for the records
-    NodeTurn turn;     // what goes to it at the end of this turn
+    TrialInfo origin;          // its name, address and process, for the records
+    ResourceAmounts capacity;  // what it came with
+    NodeTurn turn;             // what goes to it at the end of this turn
   };
 
   void on(NodeHello hello);
@@ -59,6 +62,8 @@ class Driver {
   void carry_out(Command& command);
   [[nodiscard]] TrialInfo describe(engine::TrialStart start) const;
   void set_timer(const engine::SetTimer& command);
+  void add_status();
+  [[nodiscard]] report::RunStatus status() const;
   void send_turn();
 
   DriverActor::pointer self_;
@@ -71,6 +76,9 @@ class Driver {
   std::uint64_t waiting_records_ = 0;            // with the callbacks, not yet written
   std::uint64_t waiting_searcher_commands_ = 0;  // with the searcher, not yet handled
   std::deque<NodeNews> held_news_;               // as long as too much waits
+  bool is_status_new_ = false;                   // something has happened since it was told
+  bool is_status_timer_set_ = false;             // it will be told
+  Time next_status_{0};                          // not before
   std::string fault_;                            // what breaks the experiment off
   std::optional<ExperimentEnd> end_;
 };

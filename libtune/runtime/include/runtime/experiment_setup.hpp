@@ -19,7 +19,6 @@ namespace tune::runtime {
 struct ExperimentSetup {
   TrainableSpec trainable;
   ExperimentInfo info;
-  bool is_unnamed = false;  ///< Its name was made up.
   std::unique_ptr<engine::Engine> engine;
   std::shared_ptr<engine::SuggestionSource> suggestions;  // with the searcher's actor
   std::shared_ptr<report::CallbackHub> hub;               // with the callbacks' actor

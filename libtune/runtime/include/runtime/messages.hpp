@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,6 +16,7 @@
 
 #include "engine/commands.hpp"
 #include "engine/events.hpp"
+#include "report/progress_tracker.hpp"
 
 /// What the actors of an experiment tell each other: plain values, so that an agent may as well be
 /// on another machine. Each turn of an actor sends at most one message to each other one.
@@ -119,6 +121,7 @@ using Record =
 struct RecordTurn {
   std::vector<Record> records;
   std::vector<Acknowledgement> acknowledgements;  ///< Due once the records are written.
+  std::optional<report::RunStatus> status = {};   ///< For displays, now and then.
 };
 /// The callbacks are through with a turn of `records` records.
 struct RecordTurnDone {
@@ -137,16 +140,23 @@ struct EndRecords {
 /// The callbacks to themselves, behind all that waits: a good moment to flush.
 struct WritingPause {};
 
+/// The callbacks to themselves: time for the next report of the progress.
+struct ProgressDue {};
+
 using CallbackActor = caf::typed_actor<caf::replies_to<RecordTurn>::with<RecordTurnDone>,
-                                       caf::reacts_to<WritingPause>, caf::reacts_to<EndRecords>>;
+                                       caf::reacts_to<WritingPause>, caf::reacts_to<ProgressDue>,
+                                       caf::reacts_to<EndRecords>>;
 
 // ---- The driver ----
+
+/// The driver to itself: something has changed since it last told its status.
+struct StatusDue {};
 
 using DriverActor =
     caf::typed_actor<caf::reacts_to<NodeHello>, caf::reacts_to<NodeNews>,
                      caf::reacts_to<NodeWarning>, caf::reacts_to<SearcherTurnDone>,
                      caf::reacts_to<RecordTurnDone>, caf::reacts_to<engine::TimerFired>,
-                     caf::reacts_to<engine::StopRequested>>;
+                     caf::reacts_to<StatusDue>, caf::reacts_to<engine::StopRequested>>;
 
 /// The driver to the one who runs the experiment: it is over.
 struct ExperimentOver {
@@ -175,6 +185,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RecordTurnDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndRecords)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::ExperimentOver)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WritingPause)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::ProgressDue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::StatusDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::DeleteCheckpoint)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::TimerFired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::StopRequested)

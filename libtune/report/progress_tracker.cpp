@@ -1,0 +1,197 @@
+#include "report/progress_tracker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace tune::report {
+namespace {
+
+constexpr std::size_t max_error_bytes = 500;
+// So many different reasons are told apart.
+constexpr std::size_t max_known_reasons = 100;
+
+std::string first_line(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return {};
+  const std::size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
+  return text.substr(begin, std::min(end - begin, max_error_bytes));
+}
+
+}  // namespace
+
+void ProgressTracker::experiment_started(const ExperimentInfo& experiment) {
+  name_ = experiment.name;
+  path_ = experiment.path;
+  objective_ = experiment.objective;
+}
+
+std::int64_t& ProgressTracker::count(TrialState state) {
+  switch (state) {
+    case TrialState::pending:
+      return counts_.pending;
+    case TrialState::running:
+      return counts_.running;
+    case TrialState::paused:
+      return counts_.paused;
+    case TrialState::terminated:
+      return counts_.terminated;
+    case TrialState::error:
+      break;
+  }
+  return counts_.error;
+}
+
+void ProgressTracker::set_state(Live& live, TrialState state) {
+  --count(live.state);
+  ++count(state);
+  live.state = state;
+  if (state == TrialState::running) {
+    running_.insert(live.trial.id);
+  } else {
+    running_.erase(live.trial.id);
+  }
+}
+
+void ProgressTracker::trial_added(TrialId id, const std::string& name, const Config& config) {
+  const auto [place, is_new] = live_.try_emplace(id);
+  if (!is_new) return;
+  place->second.trial.id = id;
+  place->second.trial.name = name;
+  place->second.trial.config = config;
+  ++counts_.pending;
+}
+
+void ProgressTracker::trial_started(const TrialInfo& trial) {
+  const auto found = live_.find(trial.id);
+  if (found == live_.end()) return;
+  found->second.trial.config = trial.config;
+  set_state(found->second, TrialState::running);
+}
+
+void ProgressTracker::result(TrialId id, const Result& result) {
+  ++results_;
+  const auto found = live_.find(id);
+  if (found == live_.end()) return;
+  TrialProgress& trial = found->second.trial;
+  trial.training_iteration = result.training_iteration;
+  trial.time_total_s = result.time_total_s;
+  trial.metrics = result.metrics;
+  if (!objective_) return;
+  // One without the metric leaves the last value that there was.
+  if (const auto value = result.number(objective_->metric)) trial.value = value;
+}
+
+void ProgressTracker::trial_state(TrialId id, TrialState state, const std::string& reason,
+                                  const std::string& error) {
+  const auto found = live_.find(id);
+  if (found == live_.end()) return;
+  Live& live = found->second;
+  set_state(live, state);
+  if (!error.empty()) ++failed_starts_;
+  if (state == TrialState::error) {
+    note_failure(live.trial, error.empty() ? reason : error);
+  } else if (state == TrialState::terminated) {
+    const bool is_known = reasons_.contains(reason) || reasons_.size() < max_known_reasons;
+    ++reasons_[is_known ? reason : "other reasons"];
+  }
+  if (state != TrialState::error && state != TrialState::terminated) return;
+  offer_as_best(live.trial);
+  live_.erase(found);
+}
+
+void ProgressTracker::note_failure(const TrialProgress& trial, const std::string& error) {
+  failures_.push_back({trial.id, trial.name, first_line(error), path_ / trial.name / "error.txt"});
+  if (failures_.size() > max_failures) failures_.pop_front();
+}
+
+// Ties go to the lowest id, as in ResultGrid::best().
+bool ProgressTracker::is_better_than(const TrialProgress& a, const TrialProgress& b) const {
+  if (is_better(objective_->mode, *a.value, *b.value)) return true;
+  return !is_better(objective_->mode, *b.value, *a.value) && a.id < b.id;
+}
+
+void ProgressTracker::offer_as_best(const TrialProgress& trial) {
+  if (!trial.value || !std::isfinite(*trial.value)) return;
+  if (!best_ended_ || is_better_than(trial, *best_ended_)) best_ended_ = trial;
+}
+
+std::optional<TrialProgress> ProgressTracker::best() const {
+  const TrialProgress* best = best_ended_ ? &*best_ended_ : nullptr;
+  for (const auto& [id, live] : live_) {
+    if (!live.trial.value || !std::isfinite(*live.trial.value)) continue;
+    if (best == nullptr || is_better_than(live.trial, *best)) best = &live.trial;
+  }
+  return best != nullptr ? std::optional(*best) : std::nullopt;
+}
+
+std::optional<double> ProgressTracker::fraction(Progress::Seconds now) const {
+  std::optional<double> done;
+  if (expected_.trials && *expected_.trials > 0) {
+    double trials = static_cast<double>(counts_.ended());
+    if (expected_.max_iterations && *expected_.max_iterations > 0) {
+      const auto most = static_cast<double>(*expected_.max_iterations);
+      for (const auto& [id, live] : live_) {
+        trials += std::min(1.0, static_cast<double>(live.trial.training_iteration) / most);
+      }
+    }
+    done = trials / static_cast<double>(*expected_.trials);
+  }
+  if (expected_.time_budget && expected_.time_budget->count() > 0) {
+    done = std::max(done.value_or(0), now / *expected_.time_budget);
+  }
+  return done ? std::optional(std::clamp(*done, 0.0, 1.0)) : std::nullopt;
+}
+
+std::optional<Progress::Seconds> ProgressTracker::remaining(Progress::Seconds now) {
+  if (end_) return std::nullopt;
+  const double done = fraction(now).value_or(0);
+  if (done > last_work_) {
+    last_work_ = done;
+    last_work_at_ = now;
+  }
+  std::optional<Progress::Seconds> left;
+  if (last_work_ > 0) {
+    const Progress::Seconds expected_end = last_work_at_ / last_work_;
+    if (expected_end > now) left = expected_end - now;
+  }
+  if (expected_.time_budget && *expected_.time_budget > now) {
+    const Progress::Seconds until_budget = *expected_.time_budget - now;
+    left = left ? std::min(*left, until_budget) : until_budget;
+  }
+  return left;
+}
+
+Progress ProgressTracker::snapshot(Progress::Seconds now) {
+  Progress progress;
+  progress.name = name_;
+  progress.path = path_;
+  progress.objective = objective_;
+  progress.counts = counts_;
+  progress.expected_trials = expected_.trials;
+  progress.max_iterations = expected_.max_iterations;
+  progress.results = results_;
+  progress.fraction = fraction(now);
+  progress.elapsed = now;
+  progress.remaining = remaining(now);
+  if (objective_) progress.best = best();
+  for (const TrialId id : running_) {
+    if (progress.rows.size() == max_rows) break;
+    progress.rows.push_back(live_.at(id).trial);
+  }
+  progress.failures.assign(failures_.begin(), failures_.end());
+  progress.failed_starts = failed_starts_;
+  progress.reasons.assign(reasons_.begin(), reasons_.end());
+  std::stable_sort(progress.reasons.begin(), progress.reasons.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (progress.reasons.size() > max_reasons) progress.reasons.resize(max_reasons);
+  progress.resources_in_use = status_.resources_in_use;
+  progress.resources = status_.resources;
+  progress.scheduler = status_.scheduler;
+  progress.waiting = status_.waiting;
+  progress.end = end_;
+  return progress;
+}
+
+}  // namespace tune::report

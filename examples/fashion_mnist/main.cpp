@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,7 +16,6 @@
 #include <tune/tune.hpp>
 
 #include "options.hpp"
-#include "progress.hpp"
 
 using tune::trainables::Mlp;
 
@@ -53,7 +51,6 @@ tune::ResultGrid search(const Options& options) {
                                .reduction_factor = 3}),
       .checkpoint = {.every = 1, .keep = 1},
       .seed = options.seed,
-      .callbacks = {std::make_shared<Progress>(std::cout, options.samples, options.max_epochs)},
   };
   if (options.cpus) experiment.local.cpus = *options.cpus;
   return tune::tune_run<Mlp>(experiment);
@@ -73,15 +70,12 @@ std::ostream& line(const std::string& name) {
   return std::cout << std::left << std::setw(16) << name << std::right;
 }
 
-void print_best(const tune::ResultGrid& results) {
+void print_test(const tune::ResultGrid& results) {
   // The last accuracy counts, not the best on the way: it is the one that the checkpoint has.
   const tune::TrialResult& best = results.best(tune::Scope::last);
-  line("best trial") << best.id << ", after epoch " << best.training_iteration << '\n';
-  line("configuration") << best.config << '\n';
-  for (const auto& [name, value] : best.metrics) line(name) << value.as_double() << '\n';
   const tune::trainables::Evaluation tested = test(best);
   line("test accuracy") << tested.accuracy << " of " << tested.images
-                        << " images, by the network of epoch "
+                        << " images, by the network of trial " << best.id << " after epoch "
                         << best.checkpoint->training_iteration << '\n';
 }
 
@@ -99,12 +93,6 @@ void print_savings(const tune::ResultGrid& results, std::int64_t max_epochs) {
                         << all << " epochs trained, " << std::lround(100 * saved) << " % saved\n";
 }
 
-void print_failures(const tune::ResultGrid& results) {
-  for (const tune::TrialResult& trial : results.errors()) {
-    line("failed") << "trial " << trial.id << ": " << trial.error << '\n';
-  }
-}
-
 int run(const Options& options) {
   try {
     Mlp::preload(options.data);
@@ -114,20 +102,11 @@ int run(const Options& options) {
                  "dataset-fashion-mnist\n";
     return EXIT_FAILURE;
   }
+  // While it runs, and at its end, tune itself shows how it goes.
   const tune::ResultGrid results = search(options);
-  std::cout << '\n';
-  bool is_good = results.errors().empty();
-  try {
-    print_best(results);
-    print_savings(results, options.max_epochs);
-  } catch (const std::exception& error) {
-    // Now more than ever one wants to know what failed, and where the results are.
-    line("error") << error.what() << '\n';
-    is_good = false;
-  }
-  print_failures(results);
-  line("results") << results.path().string() << '\n';
-  return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
+  print_test(results);
+  print_savings(results, options.max_epochs);
+  return results.errors().empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace

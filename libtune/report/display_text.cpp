@@ -205,8 +205,9 @@ std::string parameter_text(const Json& value) {
 }
 
 std::string duration_text(std::chrono::duration<double> duration) {
-  const double seconds = std::max(duration.count(), 0.0);
+  const double seconds = duration.count() > 0 ? duration.count() : 0;  // nor NaN
   if (!(seconds < 1e15)) return "for ever";
+  if (seconds < 0.0995) return number_of(seconds * 1000, std::chars_format::fixed, 0) + " ms";
   if (seconds < 9.95) return number_of(seconds, std::chars_format::fixed, 1) + " s";
   const auto whole = static_cast<std::int64_t>(seconds + 0.5);
   if (whole < 60) return std::to_string(whole) + " s";

@@ -18,11 +18,14 @@ constexpr Progress::Seconds quiet_line_interval{30};
 constexpr std::chrono::milliseconds end_patience{1000};
 constexpr std::size_t max_said = 500;  // between two draws
 
-constexpr std::string_view erase_line_end = "\x1b[K";
 constexpr std::string_view erase_below = "\x1b[J";
 constexpr std::string_view save_cursor = "\x1b\x37";
 constexpr std::string_view restore_cursor = "\x1b\x38";
-constexpr std::string_view down_or_scroll = "\x1b\x44";  // stays in its column
+constexpr std::string_view down_or_scroll = "\x1b\x44";   // stays in its column
+constexpr std::string_view next_line_start = "\r\x1b[B";  // never scrolls
+// For a window that has become smaller and has not said so yet.
+constexpr std::string_view wrap_off = "\x1b[?7l";
+constexpr std::string_view wrap_on = "\x1b[?7h";
 
 std::string first_error_line(const std::string& error) { return error.substr(0, error.find('\n')); }
 
@@ -30,17 +33,25 @@ std::string first_error_line(const std::string& error) { return error.substr(0, 
 
 std::string draw_block(const std::vector<std::string>& above,
                        const std::vector<std::string>& lines) {
-  std::string out;
-  if (!above.empty()) out += erase_below;
-  for (const std::string& line : above) (out += line) += "\r\n";
-  out += erase_line_end;
-  if (lines.empty()) return (out += erase_below);
+  // Erased first, so that nothing but blanks scrolls away if room is made.
+  std::string out(erase_below);
+  for (const std::string& line : above) {
+    out += line;
+    out += "\r\n";
+  }
+  if (lines.empty()) return out;
   // Room first: at the bottom of the window this scrolls, and a saved place would not move with it.
   for (std::size_t i = 0; i < lines.size(); ++i) out += down_or_scroll;
   out += "\x1b[" + std::to_string(lines.size()) + 'A';
   out += save_cursor;
-  for (const std::string& line : lines) ((out += "\r\n") += line) += erase_line_end;
-  return ((out += erase_below) += restore_cursor);
+  out += wrap_off;
+  for (const std::string& line : lines) {
+    out += next_line_start;
+    out += line;
+  }
+  out += wrap_on;
+  out += restore_cursor;
+  return out;
 }
 
 ProgressDisplay::ProgressDisplay(std::unique_ptr<DisplayOutput> output, DisplayStyle style,

@@ -28,7 +28,11 @@ std::string trials_text(const Progress& progress) {
   return text + " trials";
 }
 
+// In whole seconds: it is a guess.
 std::string remaining_text(Progress::Seconds remaining) {
+  if (remaining < Progress::Seconds(10)) {
+    return "about " + std::to_string(static_cast<int>(std::ceil(remaining.count()))) + " s left";
+  }
   return "about " + duration_text(remaining) + " left";
 }
 

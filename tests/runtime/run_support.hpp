@@ -16,7 +16,7 @@
 
 namespace tune::test {
 
-/// An experiment below `folder` that writes no result files; on 2 slots.
+/// An experiment below `folder` that writes no result files and shows nothing; on 2 slots.
 inline Experiment small_experiment(const TemporaryFolder& folder) {
   Experiment experiment;
   experiment.name = "run";
@@ -24,6 +24,7 @@ inline Experiment small_experiment(const TemporaryFolder& folder) {
   experiment.seed = 1;
   experiment.local = {.cpus = 2};
   experiment.exporters = {};
+  experiment.verbosity = 0;
   return experiment;
 }
 

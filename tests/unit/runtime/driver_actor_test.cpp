@@ -25,6 +25,7 @@ struct Heard {
   std::vector<Acknowledgement> credit;
   std::vector<Record> records;
   std::vector<SearcherCommand> searcher;
+  std::vector<report::RunStatus> statuses;
   std::optional<ExperimentEnd> over;
   // Then what they get waits until the test says otherwise.
   bool callbacks_are_slow = false;
@@ -66,13 +67,14 @@ SearcherActor::behavior_type fake_searcher(SearcherActor::pointer, Heard* heard)
 CallbackActor::behavior_type fake_callbacks(CallbackActor::pointer, Heard* heard) {
   return {[=](const RecordTurn& turn) {
             heard->records.insert(heard->records.end(), turn.records.begin(), turn.records.end());
+            if (turn.status) heard->statuses.push_back(*turn.status);
             RecordTurnDone done;
             if (heard->callbacks_are_slow) return done;
             done.records = turn.records.size();
             done.acknowledgements = turn.acknowledgements;
             return done;
           },
-          [](const WritingPause&) {}, [](const EndRecords&) {}};
+          [](const WritingPause&) {}, [](const ProgressDue&) {}, [](const EndRecords&) {}};
 }
 
 caf::behavior fake_owner(caf::event_based_actor*, Heard* heard) {
@@ -93,13 +95,15 @@ class DriverFixture {
   }
 
  protected:
-  void start(engine::EngineOptions options, std::uint64_t max_waiting = 10'000) {
+  void start(engine::EngineOptions options, std::uint64_t max_waiting = 10'000,
+             Time status_interval = Time(0)) {
     DriverSetup setup;
     setup.engine = std::make_unique<engine::Engine>(std::move(options), fifo());
     setup.searcher = keep(system_.spawn(fake_searcher, &heard));
     setup.callbacks = keep(system_.spawn(fake_callbacks, &heard));
     setup.owner = keep(system_.spawn(fake_owner, &heard));
     setup.max_waiting = max_waiting;
+    setup.status_interval = status_interval;
     driver = keep(system_.spawn(drive, std::move(setup)));
     ResourceAmounts capacity;
     capacity.set("cpu", 1000);
@@ -334,6 +338,36 @@ TEST_CASE_METHOD(DriverFixture, "a request to stop stops what runs", "[driver]")
   tell_trial(0, {engine::Ended{engine::EndKind::stopped, {}}}, 2);
   REQUIRE(heard.over);
   CHECK(heard.over->reason == "somebody asked");
+}
+
+TEST_CASE_METHOD(DriverFixture, "the status is told now and then, and only if something happens",
+                 "[driver]") {
+  start(trials(2), 10'000, Time(0.25));
+  REQUIRE(heard.statuses.size() == 1);
+  CHECK(heard.statuses[0].resources.amount("cpu") == 1000);
+  CHECK(heard.statuses[0].scheduler == "fifo");
+  tell_trial(0, {engine::Started{}, result(1)});
+  for (std::uint64_t i = 2; i < 100; ++i) tell_trial(0, {result(static_cast<int>(i))}, i);
+  CHECK(heard.statuses.size() == 1);
+  scheduler().advance_time(std::chrono::milliseconds(250));
+  scheduler().run();
+  REQUIRE(heard.statuses.size() == 2);
+  CHECK(heard.statuses[1].resources_in_use.amount("cpu") == 1000);
+  // Nobody says anything: not even a timer is left.
+  scheduler().advance_time(std::chrono::hours(1));
+  scheduler().run();
+  CHECK(heard.statuses.size() == 2);
+  CHECK_FALSE(scheduler().has_pending_timeout());
+  tell_trial(0, {result(100)}, 100);
+  CHECK(heard.statuses.size() == 3);
+}
+
+TEST_CASE_METHOD(DriverFixture, "without a display no status is told", "[driver]") {
+  start(trials(1));
+  tell_trial(0, {engine::Started{}, result(1)});
+  scheduler().advance_time(std::chrono::hours(1));
+  scheduler().run();
+  CHECK(heard.statuses.empty());
 }
 
 TEST_CASE_METHOD(DriverFixture, "a warning of a node is recorded", "[driver]") {

@@ -161,6 +161,7 @@ TEST_CASE("numbers out of range are refused by the name of their field", "[exper
       {[](Experiment& e) { e.checkpoint.keep = 0; }, "checkpoint.keep must be at least 1, is 0"},
       {[](Experiment& e) { e.failure.max_failures = -2; }, "max_failures must be at least -1"},
       {[](Experiment& e) { e.max_concurrent = -1; }, "max_concurrent must be at least 0"},
+      {[](Experiment& e) { e.verbosity = 3; }, "verbosity must be 0, 1 or 2, is 3"},
       {[](Experiment& e) { e.time_budget = Seconds(0); }, "time_budget must be above 0 s, is 0 s"},
       {[=](Experiment& e) { e.time_budget = Seconds(nan); }, "time_budget must be above 0 s"},
       {[](Experiment& e) { e.stop_grace = Seconds(-1); }, "stop_grace must be at least 0 s, is -1"},

@@ -42,7 +42,7 @@ enum class Charset { ascii, unicode };
 /// A parameter's value: numbers as short_number(), texts without quotes.
 [[nodiscard]] std::string parameter_text(const Json& value);
 
-/// "0.4 s", "12 s", "3:12", "1:03:12", "2 d 03:12".
+/// "20 ms", "0.4 s", "12 s", "3:12", "1:03:12", "2 d 03:12".
 [[nodiscard]] std::string duration_text(std::chrono::duration<double> duration);
 
 }  // namespace tune::report

@@ -25,9 +25,9 @@ struct RunStatus {
 
 /// What is known of an experiment's size beforehand.
 struct ExpectedWork {
-  std::optional<std::int64_t> trials;
-  std::optional<std::int64_t> max_iterations;  ///< Of each trial.
-  std::optional<Progress::Seconds> time_budget;
+  std::optional<std::int64_t> trials = {};
+  std::optional<std::int64_t> max_iterations = {};  ///< Of each trial.
+  std::optional<Progress::Seconds> time_budget = {};
 };
 
 /// Collects an experiment's records into a Progress. A trial that ended costs no memory.

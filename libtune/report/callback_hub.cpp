@@ -38,7 +38,7 @@ std::string current_exception_text() {
 
 CallbackHub::CallbackHub(const std::vector<std::string>& exporters,
                          std::vector<std::shared_ptr<Callback>> callbacks)
-    : files_(std::make_shared<FilePool>()), keep_(KeepHistory::yes) {
+    : files_(std::make_shared<FilePool>()) {
   for (auto name = exporters.begin(); name != exporters.end(); ++name) {
     if (std::find(exporters.begin(), name, *name) != name) {
       throw std::invalid_argument("exporters: \"" + *name + "\" is there twice");

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,13 +10,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 
 namespace tune::report {
 namespace {
 
 // What waits for a slow reader; beyond it something is lost, but no memory.
-constexpr std::size_t max_waiting_bytes = 256 * 1024;
+constexpr std::size_t max_waiting_bytes = std::size_t{256} * 1024;
 // Of a descriptor that could block, so much is written where poll() sees room.
 constexpr std::size_t cautious_bytes = 512;
 

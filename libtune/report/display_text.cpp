@@ -1,12 +1,11 @@
 #include "report/display_text.hpp"
 
-#include <locale.h>
-#include <wchar.h>
-
 #include <array>
 #include <charconv>
+#include <clocale>
 #include <cmath>
 #include <cstdio>
+#include <cwchar>
 #include <type_traits>
 #include <variant>
 
@@ -209,7 +208,7 @@ std::string duration_text(std::chrono::duration<double> duration) {
   if (!(seconds < 1e15)) return "for ever";
   if (seconds < 0.0995) return number_of(seconds * 1000, std::chars_format::fixed, 0) + " ms";
   if (seconds < 9.95) return number_of(seconds, std::chars_format::fixed, 1) + " s";
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 60) return std::to_string(whole) + " s";
   const std::int64_t days = whole / 86400;
   const auto hours = static_cast<int>(whole / 3600 % 24);

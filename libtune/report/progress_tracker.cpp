@@ -129,7 +129,7 @@ std::optional<TrialProgress> ProgressTracker::best() const {
 std::optional<double> ProgressTracker::fraction(Progress::Seconds now) const {
   std::optional<double> done;
   if (expected_.trials && *expected_.trials > 0) {
-    double trials = static_cast<double>(counts_.ended());
+    auto trials = static_cast<double>(counts_.ended());
     if (expected_.max_iterations && *expected_.max_iterations > 0) {
       const auto most = static_cast<double>(*expected_.max_iterations);
       for (const auto& [id, live] : live_) {

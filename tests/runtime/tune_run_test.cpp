@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -20,6 +18,7 @@
 #include <tune/searchers/random.hpp>
 #include <tune/track.hpp>
 
+#include "captured_output.hpp"
 #include "run_support.hpp"
 
 namespace tune::test {
@@ -183,22 +182,22 @@ TEST_CASE("RA-02: reserved names keep their meaning in a run", "[RA-02]") {
 
 TEST_CASE("RE-09: two runs without a name in one second have two directories", "[RE-09]") {
   const TemporaryFolder folder;
-  std::ostringstream printed;
-  std::streambuf* const before = std::clog.rdbuf(printed.rdbuf());
   std::set<std::string> names;
-  for (int i = 0; i < 2; ++i) {
-    Experiment experiment = small_experiment(folder);
-    experiment.name = {};
-    experiment.space = {{"x", constant(1.0)}};
-    const ResultGrid results = tune_run(train_down, experiment);
-    names.insert(results.experiment().name);
-  }
-  std::clog.rdbuf(before);
+  const std::string printed = output_of([&] {
+                                for (int i = 0; i < 2; ++i) {
+                                  Experiment experiment = small_experiment(folder);
+                                  experiment.name = {};
+                                  experiment.space = {{"x", constant(1.0)}};
+                                  experiment.verbosity = 1;
+                                  const ResultGrid results = tune_run(train_down, experiment);
+                                  names.insert(results.experiment().name);
+                                }
+                              }).second;
   REQUIRE(names.size() == 2);
   for (const std::string& name : names) {
     CHECK_THAT(name,
                Catch::Matches("train_down_\\d{4}-\\d\\d-\\d\\d_\\d\\d-\\d\\d-\\d\\d_[0-9a-f]{6}"));
-    CHECK_THAT(printed.str(), Catch::Contains(name) && Catch::Contains(folder.path().string()));
+    CHECK_THAT(printed, Catch::Contains(name) && Catch::Contains(folder.path().string()));
   }
 }
 

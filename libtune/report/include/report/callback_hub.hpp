@@ -101,7 +101,7 @@ class CallbackHub {
   std::vector<Listener> listeners_;  // exporters first
   std::vector<Reporter> reporters_;
   ProgressTracker tracker_;  // told of all while there are reporters
-  KeepHistory keep_;
+  KeepHistory keep_ = KeepHistory::yes;
   ExperimentInfo experiment_;
   std::unique_ptr<DriverLog> log_;
   std::unique_ptr<ExperimentRecorder> recorder_;

@@ -37,8 +37,8 @@ std::string current_exception_text() {
 }  // namespace
 
 CallbackHub::CallbackHub(const std::vector<std::string>& exporters,
-                         std::vector<std::shared_ptr<Callback>> callbacks)
-    : files_(std::make_shared<FilePool>()) {
+                         std::vector<std::shared_ptr<Callback>> callbacks, KeepHistory without_json)
+    : files_(std::make_shared<FilePool>()), keep_(without_json) {
   for (auto name = exporters.begin(); name != exporters.end(); ++name) {
     if (std::find(exporters.begin(), name, *name) != name) {
       throw std::invalid_argument("exporters: \"" + *name + "\" is there twice");

@@ -34,8 +34,7 @@ void check_trainable(const TrainableSpec& trainable) {
 void check_numbers(const Experiment& experiment) {
   require_count_or_minus_1("num_samples", experiment.num_samples);
   require_count_or_minus_1("max_trials", experiment.max_trials);
-  require_at_least("checkpoint.every", experiment.checkpoint.every, 0);
-  require_at_least("checkpoint.keep", experiment.checkpoint.keep, 1);
+  check_checkpoint_options(experiment.checkpoint);
   require_at_least("failure.max_failures", experiment.failure.max_failures, -1);
   require_at_least("max_concurrent", experiment.max_concurrent, 0);
   if (experiment.verbosity < 0 || experiment.verbosity > 2) {
@@ -133,6 +132,11 @@ std::optional<Objective> objective_of(const Experiment& experiment) {
 }
 
 std::string name_in(const Json& options) { return core::option_name(options, "of the program"); }
+
+void check_checkpoint_options(const CheckpointOptions& options) {
+  require_at_least("checkpoint.every", options.every, 0);
+  require_at_least("checkpoint.keep", options.keep, 1);
+}
 
 void check_definition(const TrainableSpec& trainable, const Experiment& experiment) {
   check_trainable(trainable);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include <tune/checkpoint.hpp>
 #include <tune/experiment.hpp>
 #include <tune/objective.hpp>
 #include <tune/trainable.hpp>
@@ -19,6 +20,9 @@ namespace tune::runtime {
 /// searcher are those that will serve: the defaults are filled in.
 /// @throws std::invalid_argument naming the field, its value and what is allowed.
 void check_definition(const TrainableSpec& trainable, const Experiment& experiment);
+
+/// @throws std::invalid_argument as check_definition().
+void check_checkpoint_options(const CheckpointOptions& options);
 
 /// Refuses what this machine can never give. @throws std::invalid_argument naming what is missing.
 void check_resources(const Experiment& experiment, const ResourceAmounts& capacity);

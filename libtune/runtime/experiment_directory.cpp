@@ -29,8 +29,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view file_scheme = "file://";
 constexpr char first_file[] = "driver.log";  // of an experiment's directory
+constexpr const char* taken =
+    "there are results in it already; give the experiment another name, or move the directory away";
+constexpr const char* storage_variable = "TUNE_STORAGE_PATH";
 
-fs::path home_directory() {
+fs::path home_directory(const std::string& field) {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return home;
   std::array<char, 4096> buffer;
   passwd entry{};
@@ -38,11 +41,12 @@ fs::path home_directory() {
   if (::getpwuid_r(::getuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found) {
     return found->pw_dir;
   }
-  throw std::invalid_argument("storage_path: there is no home directory; give a path without ~");
+  throw std::invalid_argument(field + ": there is no home directory; give a path without ~");
 }
 
-[[noreturn]] void refuse_storage(const std::string& storage_path, const std::string& reason) {
-  throw std::invalid_argument("storage_path " + core::value_text(storage_path) + ": " + reason);
+[[noreturn]] void refuse_storage(const std::string& field, const std::string& storage_path,
+                                 const std::string& reason) {
+  throw std::invalid_argument(field + " " + core::value_text(storage_path) + ": " + reason);
 }
 
 /// The byte that two hexadecimal digits at the start of `text` mean; empty if they are none.
@@ -56,7 +60,8 @@ std::optional<char> byte_of_digits(std::string_view text) {
 }
 
 /// `text`, a part of `uri`, with the bytes that its escapes stand for (RFC 3986, section 2.1).
-std::string decode_escapes(std::string_view text, const std::string& uri) {
+std::string decode_escapes(std::string_view text, const std::string& uri,
+                           const std::string& field) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
@@ -65,7 +70,7 @@ std::string decode_escapes(std::string_view text, const std::string& uri) {
     }
     const std::optional<char> byte = byte_of_digits(text.substr(i + 1));
     if (!byte || *byte == '\0') {
-      refuse_storage(uri, core::value_text(std::string(text.substr(i, 3))) +
+      refuse_storage(field, uri, core::value_text(std::string(text.substr(i, 3))) +
                               " is not an escape: allowed are '%' and two hexadecimal digits, "
                               "except %00; '%' itself is %25");
     }
@@ -76,13 +81,13 @@ std::string decode_escapes(std::string_view text, const std::string& uri) {
 }
 
 /// The path in "file:///path" or "file://localhost/path".
-std::string path_of_file_uri(const std::string& uri) {
+std::string path_of_file_uri(const std::string& uri, const std::string& field) {
   const std::size_t begin = uri.find('/', file_scheme.size());
   const std::string host = uri.substr(file_scheme.size(), begin - file_scheme.size());
   if (begin == std::string::npos || !(host.empty() || host == "localhost")) {
-    refuse_storage(uri, "a file URI is file:///<absolute path>");
+    refuse_storage(field, uri, "a file URI is file:///<absolute path>");
   }
-  return decode_escapes(std::string_view(uri).substr(begin), uri);
+  return decode_escapes(std::string_view(uri).substr(begin), uri, field);
 }
 
 bool is_name_character(char c) {
@@ -96,19 +101,25 @@ bool is_name_character(char c) {
 }  // namespace
 
 fs::path resolve_storage(const std::string& storage_path) {
-  std::string path = storage_path.empty() ? "~/tune_results" : storage_path;
+  std::string field = "storage_path";
+  std::string path = storage_path;
+  if (const char* variable = std::getenv(storage_variable); path.empty() && variable != nullptr) {
+    field = storage_variable;
+    path = variable;
+  }
+  if (path.empty()) path = "~/tune_results";
   const std::size_t scheme_end = path.find("://");
   if (path.starts_with(file_scheme)) {
-    path = path_of_file_uri(path);
+    path = path_of_file_uri(path, field);
   } else if (scheme_end != std::string::npos && path.find('/') == scheme_end + 1) {
-    refuse_storage(path, "scheme " + core::value_text(path.substr(0, scheme_end)) +
+    refuse_storage(field, path, "scheme " + core::value_text(path.substr(0, scheme_end)) +
                              " is not supported; allowed are a path and file://");
   } else if (path == "~") {
-    path = home_directory().string();
+    path = home_directory(field).string();
   } else if (path.starts_with("~/")) {
-    path = (home_directory() / path.substr(2)).string();
+    path = (home_directory(field) / path.substr(2)).string();
   } else if (path.starts_with('~')) {
-    refuse_storage(path, "of the paths with ~ only ~/... is supported");
+    refuse_storage(field, path, "of the paths with ~ only ~/... is supported");
   }
   return fs::absolute(path).lexically_normal();
 }
@@ -147,11 +158,7 @@ void check_unused(const fs::path& experiment) {
   if (!fs::is_directory(status)) refuse_directory(experiment, "there is a file of that name");
   const bool is_empty = fs::is_empty(experiment, error);
   if (error) refuse_directory(experiment, error.message());
-  if (!is_empty) {
-    refuse_directory(experiment,
-                     "there are results in it already; give the experiment another name, or move "
-                     "the directory away");
-  }
+  if (!is_empty) refuse_directory(experiment, taken);
 }
 
 DirectoryClaim::DirectoryClaim(fs::path experiment) : path_(std::move(experiment)) {

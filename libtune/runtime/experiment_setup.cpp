@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include <tune/searchers/random.hpp>
 
 #include "definition_check.hpp"
+#include "experiment_record.hpp"
 #include "host.hpp"
 #include "report/progress_display.hpp"
 #include "runtime/experiment_directory.hpp"
@@ -86,19 +86,6 @@ class DefaultsFilled {
   const bool has_own_searcher_;
 };
 
-std::uint64_t random_bits() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
-}
-
-std::string random_id() {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string id;
-  std::uint64_t bits = random_bits();
-  for (int i = 0; i < 16; ++i, bits >>= 4) id += digits[bits & 15];
-  return id;
-}
-
 Json describe_resources(const Resources& resources) {
   if (resources.of) return "function";
   return {{"cpu", resources.cpu},
@@ -122,10 +109,7 @@ Json define(const TrainableSpec& trainable, const Experiment& experiment, std::u
       {"scheduler", experiment.scheduler->options()},
       {"resources", describe_resources(experiment.resources)},
       {"stop", experiment.stop.json()},
-      {"checkpoint",
-       {{"every", experiment.checkpoint.every},
-        {"keep", experiment.checkpoint.keep},
-        {"at_end", experiment.checkpoint.at_end}}},
+      {"checkpoint", describe(experiment.checkpoint)},
       {"failure", {{"max_failures", experiment.failure.max_failures}}},
       {"seed", seed},
       {"max_concurrent", experiment.max_concurrent},
@@ -145,9 +129,9 @@ ExperimentInfo describe_experiment(const TrainableSpec& trainable, const Experim
   info.name = experiment.name.empty() ? default_experiment_name(trainable.name) : experiment.name;
   info.path = resolve_storage(experiment.storage_path) / info.name;
   check_unused(info.path);
-  info.experiment_id = random_id();
+  info.experiment_id = draw_experiment_id();
   info.objective = objective_of(experiment);
-  info.seed = experiment.seed ? *experiment.seed : random_bits();
+  info.seed = experiment.seed ? *experiment.seed : draw_seed();
   info.definition = define(trainable, experiment, info.seed);
   return info;
 }

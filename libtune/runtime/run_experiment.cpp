@@ -17,6 +17,7 @@
 #include "runtime/agent_actor.hpp"
 #include "runtime/callback_actor.hpp"
 #include "runtime/driver_actor.hpp"
+#include "runtime/experiment_presence.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/runner_pool.hpp"
 #include "runtime/searcher_actor.hpp"
@@ -134,6 +135,7 @@ void Run::on_down(const caf::down_msg& down) {
 }  // namespace
 
 ResultGrid run_experiment(ExperimentSetup setup) {
+  const ExperimentPresence presence;
   const auto pool = std::make_shared<RunnerPool>(std::move(setup.trainable), setup.stop_grace);
   ExperimentEnd end;
   {

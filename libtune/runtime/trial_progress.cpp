@@ -114,10 +114,19 @@ TrialContext TrialProgress::context() const {
   return context;
 }
 
+void TrialProgress::log(const Metrics& metrics) {
+  for (const auto& [name, value] : metrics) logged_.set(name, value);
+}
+
+void TrialProgress::warn_of_unreported() {
+  if (!logged_.empty()) warn("logged, but no report followed: " + logged_.names());
+}
+
 bool TrialProgress::report(const Metrics& metrics, double seconds) {
   Result result;
-  result.metrics = metrics;
-  if (const MetricValue* done = metrics.find(done_name)) {
+  result.metrics = std::exchange(logged_, {});
+  for (const auto& [name, value] : metrics) result.metrics.set(name, value);
+  if (const MetricValue* done = result.metrics.find(done_name)) {
     result.done = is_true(*done);
     result.metrics.erase(done_name);
   }
@@ -173,7 +182,7 @@ bool TrialProgress::is_due() const {
 
 void TrialProgress::save(const track::Writer& writer) {
   if (is_saved()) return;
-  static const std::string phase = "save_checkpoint";
+  const std::string phase = "save_checkpoint";  // no static: a run may end after those are gone
   const std::string name = engine::checkpoint_directory_name(iteration_);
   store::PendingCheckpoint pending =
       value_or_failure(store_.begin(run_.launch.trial_name, name), phase);

@@ -55,8 +55,13 @@ class TrialProgress {
   void begin();
   /// What the training code gets to know. @pre begin()
   [[nodiscard]] TrialContext context() const;
-  /// Tells one iteration that took `seconds`. True if the metrics say that the trial is done;
-  /// alone, `done` makes no result. @throws std::invalid_argument if `done` is text.
+  /// Keeps metrics for the next report.
+  void log(const Metrics& metrics);
+  /// Warns of what was logged if nothing more will be reported.
+  void warn_of_unreported();
+  /// Tells one iteration that took `seconds`, with what was logged before. True if the metrics say
+  /// that the trial is done; alone, `done` makes no result. @throws std::invalid_argument if `done`
+  /// is text.
   bool report(const Metrics& metrics, double seconds);
   /// Stores the checkpoint that is due, then waits and follows orders. Empty: train on. An empty
   /// `writer`: no checkpoint can be stored here. @throws StartFailure
@@ -81,6 +86,7 @@ class TrialProgress {
   std::int64_t iteration_;
   double time_total_s_;
   std::optional<std::int64_t> saved_iteration_;
+  Metrics logged_;
   bool warns_of_reserved_names_;
 };
 

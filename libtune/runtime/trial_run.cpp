@@ -106,6 +106,12 @@ class FunctionSession final : public track::Session {
     iteration_begin_ = progress_.run().now();
   }
 
+  void log(const Metrics& metrics) override {
+    const std::lock_guard lock(mutex_);
+    throw_if_ended();
+    progress_.log(metrics);
+  }
+
   [[nodiscard]] const Config& config() const override {
     throw_if_ended();
     return config_;
@@ -119,6 +125,7 @@ class FunctionSession final : public track::Session {
   engine::Ended close(engine::Ended ended) {
     const std::lock_guard lock(mutex_);
     if (!has_ended_) {
+      progress_.warn_of_unreported();
       end(std::move(ended));
     } else if (ended.kind == engine::EndKind::failed || ended.kind == engine::EndKind::invalid) {
       progress_.warn("exception after the trial was told to end: " + ended.message);

@@ -5,12 +5,22 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include <tune/checkpoint.hpp>
 #include <tune/config.hpp>
 #include <tune/metrics.hpp>
 #include <tune/trainable.hpp>
 
 /// The cooperative form of training code: a function that reports its results itself.
+///
+/// The same code runs inside an experiment, as a trial, and by itself. Where no experiment runs in
+/// this process, the first call of any function here starts a run of its own, with one trial, whose
+/// files are those of an experiment; all threads belong to it. It ends with finish(), or with the
+/// program. Where an experiment runs, a thread that belongs to none of its trials gets a
+/// std::logic_error.
 namespace tune::track {
 
 /// Thrown by report() when the trial shall end (stop, pause, exploit). Let it pass: it is no error.
@@ -21,15 +31,46 @@ class Ended {};
 /// Writes a checkpoint into an empty directory.
 using Writer = std::function<void(const std::filesystem::path& dir)>;
 
+/// Of a run outside an experiment; as the fields of Experiment.
+struct Options {
+  std::string name = {};          ///< Default: <program>_<time>_<random>, printed.
+  std::string storage_path = {};  ///< Default: $TUNE_STORAGE_PATH, else ~/tune_results.
+  Config config = Config();       ///< What config() gives, and what the files say.
+  /// As for a train function: `every` 0 stores a checkpoint at each report with a writer.
+  CheckpointOptions checkpoint = {};
+  std::optional<std::uint64_t> seed = {};  ///< For context().seed; drawn if not given.
+  std::vector<std::string> exporters = {"json", "csv", "tensorboard"};
+};
+
+/// Starts this process's run outside an experiment, for those who want a name, a path or a
+/// configuration: before any other call here, or after finish().
+/// @throws std::invalid_argument naming the field, its value and what is allowed, a name that has
+/// results already among it; std::logic_error if a run is open, and inside an experiment.
+void init(const Options& options = {});
+
+/// Ends the run outside an experiment; init() may start another. Does nothing inside an experiment,
+/// where a trial ends as its function returns, and where no run is open.
+/// @throws std::runtime_error if not all could be written.
+void finish();
+
 /// Reports one training iteration and returns only when the trial may go on.
 ///
-/// `writer` is called when a checkpoint is due (CheckpointOptions) or asked for.
-/// @throws Ended when the trial shall end; std::logic_error on a thread that belongs to no trial.
+/// `writer` is called when a checkpoint is due (CheckpointOptions) or asked for. Outside an
+/// experiment the result is handed to the kernel before this returns; calls of several threads
+/// follow each other, each an iteration of its own; what `writer` throws passes through; and a
+/// report of `done` returns and ends the run.
+/// @throws Ended when the trial shall end; std::logic_error on a thread that belongs to no trial,
+/// within a writer, and after finish(); outside an experiment also std::invalid_argument and
+/// std::runtime_error naming the path and the reason if a file cannot be written.
 void report(const Metrics& metrics, const Writer& writer = {});
+
+/// Adds metrics to the next report, which may replace them by others of the same name. What no
+/// report follows is not recorded. @throws as report().
+void log(const Metrics& metrics);
 
 /// The checkpoint to go on from, at this start of the trial; empty for a fresh start.
 [[nodiscard]] std::optional<std::filesystem::path> checkpoint();
-/// The trial's configuration.
+/// The trial's configuration; it stays as long as the trial or run.
 [[nodiscard]] const Config& config();
 /// What the trial is and was given.
 [[nodiscard]] const TrialContext& context();
@@ -41,12 +82,14 @@ class Session {
  public:
   virtual ~Session();
   virtual void report(const Metrics& metrics, const Writer& writer) = 0;
+  virtual void log(const Metrics& metrics) = 0;
   [[nodiscard]] virtual const Config& config() const = 0;
   [[nodiscard]] virtual const TrialContext& context() const = 0;
 };
 using Handle = std::shared_ptr<Session>;
 
-/// The session of the calling thread, to be given to attach() on another thread.
+/// The session of the calling thread, to be given to attach() on another thread. Outside an
+/// experiment that is of no need, and does no harm.
 /// @throws std::logic_error on a thread that belongs to no trial.
 [[nodiscard]] Handle handle();
 
@@ -59,7 +102,8 @@ class [[nodiscard]] Attachment {
   Attachment& operator=(const Attachment&) = delete;
 
  private:
-  Handle previous_;
+  const Handle handle_;
+  const Handle* previous_;
 };
 [[nodiscard]] inline Attachment attach(Handle handle) { return Attachment(std::move(handle)); }
 

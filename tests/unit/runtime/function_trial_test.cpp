@@ -12,6 +12,7 @@
 #include <tune/track.hpp>
 #include <tune/trainable.hpp>
 
+#include "runtime/experiment_presence.hpp"
 #include "runtime/trial_run.hpp"
 #include "trial_harness.hpp"
 
@@ -291,6 +292,7 @@ TEST_CASE("a fault in a train function or its writer fails the start", "[functio
 }
 
 TEST_CASE("another thread of a trial must be attached", "[track]") {
+  const ExperimentPresence presence;
   std::string refused;
   TrialHarness harness(function_spec([&](const Config&) {
     std::thread stranger([&] {
@@ -326,13 +328,51 @@ TEST_CASE("a thread that outlives its trial is told that it has ended", "[track]
   CHECK(track::should_stop());
 }
 
-TEST_CASE("outside an experiment track says what is missing", "[track]") {
+TEST_CASE("while an experiment runs a thread without a trial is told what is missing", "[track]") {
+  const ExperimentPresence presence;
   CHECK_THROWS_AS(track::report({{"x", 1}}), std::logic_error);
+  CHECK_THROWS_AS(track::log({{"x", 1}}), std::logic_error);
   CHECK_THROWS_AS(track::config(), std::logic_error);
   CHECK_THROWS_AS(track::context(), std::logic_error);
   CHECK_THROWS_AS(track::checkpoint(), std::logic_error);
   CHECK_THROWS_AS(track::should_stop(), std::logic_error);
   CHECK_THROWS_AS(track::handle(), std::logic_error);
+  CHECK_THROWS_WITH(track::init({.name = "mine"}),
+                    Catch::Contains("track::init") && Catch::Contains("an experiment runs here"));
+  CHECK_NOTHROW(track::finish());
+}
+
+TEST_CASE("within a trial init is refused and finish does nothing", "[track]") {
+  std::string refused;
+  TrialHarness harness(function_spec([&](const Config&) {
+    try {
+      track::init({.name = "mine"});
+    } catch (const std::logic_error& error) {
+      refused = error.what();
+    }
+    track::finish();
+    track::report({{"x", 1}});
+  }));
+  harness.start();
+  CHECK(TrialHarness::describe(harness.wait_for_end()) == "started, result 1, finished");
+  CHECK_THAT(refused, Catch::Contains("an experiment runs here"));
+}
+
+TEST_CASE("what is logged comes with the next report", "[track]") {
+  TrialHarness harness(function_spec([](const Config&) {
+    track::log({{"lr", 0.1}, {"x", 0}});
+    track::log({{"lr", 0.2}});
+    track::report({{"x", 1}});
+    track::report({{"x", 2}});
+    track::log({{"late", 1}, {"later", 2}});
+  }));
+  harness.start();
+  const auto messages = harness.wait_for_end();
+  CHECK(TrialHarness::describe(messages) ==
+        "started, result 1, result 2, warned: logged, but no report followed: late, later, "
+        "finished");
+  CHECK(TrialHarness::results(messages)[0].metrics == Metrics{{"lr", 0.2}, {"x", 1}});
+  CHECK(TrialHarness::results(messages)[1].metrics == Metrics{{"x", 2}});
 }
 
 }  // namespace

@@ -34,9 +34,11 @@ namespace tune::report {
 /// experiment must end it. What comes of a trial after its end, or of an older start, is ignored.
 class CallbackHub {
  public:
+  /// `without_json`: what becomes of the results where no "json" exporter writes them.
   /// @throws std::invalid_argument for an unknown or repeated exporter, or a null callback.
   CallbackHub(const std::vector<std::string>& exporters,
-              std::vector<std::shared_ptr<Callback>> callbacks);
+              std::vector<std::shared_ptr<Callback>> callbacks,
+              KeepHistory without_json = KeepHistory::yes);
   ~CallbackHub();
 
   /// Makes the experiment's directory if need be.

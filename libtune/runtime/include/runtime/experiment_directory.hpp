@@ -6,7 +6,8 @@
 namespace tune::runtime {
 
 /// The directory that `storage_path` means, absolute: a path, `~/...` or a file:// URI, in which
-/// "%20" is a space; empty: the default, ~/tune_results.
+/// "%20" is a space; empty: the default, which is $TUNE_STORAGE_PATH if that is set, else
+/// ~/tune_results.
 /// @throws std::invalid_argument for another URI scheme or a malformed escape, naming it, and where
 /// there is no home.
 [[nodiscard]] std::filesystem::path resolve_storage(const std::string& storage_path);
@@ -22,6 +23,7 @@ void check_experiment_name(const std::string& name);
 void check_unused(const std::filesystem::path& experiment);
 
 /// An experiment's directory, made for one run alone: of two that try at once, one is refused.
+/// An empty driver.log in it is the sign.
 class DirectoryClaim {
  public:
   /// @throws std::invalid_argument naming the path and the reason.

@@ -122,14 +122,22 @@ function(tune_add_example name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tune::tune ${arg_LINK} tune_warnings)
   if(arg_EXPECT AND TUNE_BUILD_TESTS)
-    set(workdir "${CMAKE_CURRENT_BINARY_DIR}/test_run")
-    add_test(NAME "example ${name}"
-      COMMAND ${CMAKE_COMMAND} -D "WORKDIR=${workdir}" -P "${PROJECT_SOURCE_DIR}/cmake/run_in_empty_folder.cmake"
-        -- $<TARGET_FILE:${name}> ${arg_TEST})
-    tune_test_properties("example ${name}" LABELS examples caf TIMEOUT ${arg_TIMEOUT})
-    # With an expectation CTest no longer looks at the exit status itself.
-    set_tests_properties("example ${name}" PROPERTIES
-      PASS_REGULAR_EXPRESSION "${arg_EXPECT}"
-      FAIL_REGULAR_EXPRESSION "CMake Error.*exit status")
+    tune_add_example_test(${name} "example ${name}" TEST ${arg_TEST} EXPECT "${arg_EXPECT}" TIMEOUT ${arg_TIMEOUT})
   endif()
+endfunction()
+
+# tune_add_example_test(<name> <test> TEST <arg>... EXPECT <regex> TIMEOUT <seconds>): as in
+# tune_add_example(); a further test, for an example that is run in several ways.
+function(tune_add_example_test name test)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT;EXPECT" "TEST")
+  string(MAKE_C_IDENTIFIER "${test}" folder)
+  set(workdir "${CMAKE_CURRENT_BINARY_DIR}/test_run/${folder}")
+  add_test(NAME "${test}"
+    COMMAND ${CMAKE_COMMAND} -D "WORKDIR=${workdir}" -P "${PROJECT_SOURCE_DIR}/cmake/run_in_empty_folder.cmake"
+      -- $<TARGET_FILE:${name}> ${arg_TEST})
+  tune_test_properties("${test}" LABELS examples caf TIMEOUT ${arg_TIMEOUT})
+  # With an expectation CTest no longer looks at the exit status itself.
+  set_tests_properties("${test}" PROPERTIES
+    PASS_REGULAR_EXPRESSION "${arg_EXPECT}"
+    FAIL_REGULAR_EXPRESSION "CMake Error.*exit status")
 endfunction()

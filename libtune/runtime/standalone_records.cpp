@@ -9,6 +9,7 @@
 #include <tune/error.hpp>
 #include <tune/trial.hpp>
 
+#include "core/number_text.hpp"
 #include "definition_check.hpp"
 #include "experiment_record.hpp"
 #include "host.hpp"
@@ -39,6 +40,15 @@ ExperimentInfo describe_run(const track::Options& options) {
   return info;
 }
 
+Config config_of(const track::Options& options) {
+  if (options.config.is_null()) return Config();  // as `= {}` makes it
+  if (!options.config.is_object()) {
+    throw std::invalid_argument("config must be a JSON object, is " +
+                                core::value_text(options.config));
+  }
+  return Config(options.config);
+}
+
 TrialInfo describe_trial(const ExperimentInfo& experiment, const Config& config) {
   Host host = local_host();
   TrialInfo trial;
@@ -57,7 +67,7 @@ TrialInfo describe_trial(const ExperimentInfo& experiment, const Config& config)
 
 StandaloneRecords::StandaloneRecords(const track::Options& options)
     : experiment_(describe_run(options)),
-      trial_(describe_trial(experiment_, options.config)),
+      trial_(describe_trial(experiment_, config_of(options))),
       keep_(static_cast<std::size_t>(options.checkpoint.keep)),
       hub_(std::make_unique<report::CallbackHub>(
           options.exporters, std::vector<std::shared_ptr<Callback>>{}, report::KeepHistory::no)),

@@ -58,7 +58,7 @@ StandaloneRun::StandaloneRun(const track::Options& options, Clock::time_point be
       progress_(make_standalone_trial(records_, options.checkpoint), link_,
                 /*saves_whenever_possible=*/true),
       iteration_begin_(begin),
-      config_(options.config),
+      config_(records_.trial().config),
       context_(begin_trial(progress_)),
       process_id_(records_.trial().pid) {}
 

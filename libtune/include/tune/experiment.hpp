@@ -31,7 +31,7 @@ struct FailureOptions {
 /// A hyperparameter search: everything that tune_run() needs to know, with its defaults.
 struct Experiment {
   std::string name = {};          ///< Default: <trainable>_<time>_<random>, shown.
-  std::string storage_path = {};  ///< Default: ~/tune_results.
+  std::string storage_path = {};  ///< Default: $TUNE_STORAGE_PATH, or ~/tune_results.
   SearchSpace space = {};
   std::string metric = {};        ///< Optional; without it only FIFO, random and grid can work.
   std::optional<Mode> mode = {};  ///< Required with a metric.

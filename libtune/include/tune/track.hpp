@@ -11,6 +11,7 @@
 
 #include <tune/checkpoint.hpp>
 #include <tune/config.hpp>
+#include <tune/json.hpp>
 #include <tune/metrics.hpp>
 #include <tune/trainable.hpp>
 
@@ -35,7 +36,7 @@ using Writer = std::function<void(const std::filesystem::path& dir)>;
 struct Options {
   std::string name = {};          ///< Default: <program>_<time>_<random>, printed.
   std::string storage_path = {};  ///< Default: $TUNE_STORAGE_PATH, else ~/tune_results.
-  Config config = Config();       ///< What config() gives, and what the files say.
+  Json config = Json::object();   ///< What config() gives, and what the files say.
   /// As for a train function: `every` 0 stores a checkpoint at each report with a writer.
   CheckpointOptions checkpoint = {};
   std::optional<std::uint64_t> seed = {};  ///< For context().seed; drawn if not given.

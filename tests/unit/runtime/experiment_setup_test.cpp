@@ -248,7 +248,14 @@ TEST_CASE("a storage path is a path, a file URI, or begins at home", "[experimen
   CHECK(path_of_run("file://" + path + "/a+b~c") == folder.path() / "a+b~c" / "run");
   CHECK(path_of_run(path + "/a%20b") == folder.path() / "a%20b" / "run");  // not a URI
   CHECK(path_of_run("~/d") == folder.path() / "d" / "run");
+  ::unsetenv("TUNE_STORAGE_PATH");
   CHECK(path_of_run("") == folder.path() / "tune_results" / "run");
+  ::setenv("TUNE_STORAGE_PATH", "~/elsewhere", 1);
+  CHECK(path_of_run("") == folder.path() / "elsewhere" / "run");
+  CHECK(path_of_run("~/d") == folder.path() / "d" / "run");
+  ::setenv("TUNE_STORAGE_PATH", "s3://bucket", 1);
+  CHECK_THROWS_WITH(path_of_run(""), Contains("TUNE_STORAGE_PATH \"s3://bucket\""));
+  ::unsetenv("TUNE_STORAGE_PATH");
   ::setenv("HOME", before.c_str(), 1);
 }
 

@@ -67,7 +67,7 @@ std::string refusal_of(const std::function<void()>& call) {
 }
 
 TEST_CASE("a report outside an experiment is in the files when it returns", "[track]") {
-  const TrackRun run({.config = Config(Json{{"lr", 0.5}, {"depth", 3}})});
+  const TrackRun run({.config = {{"lr", 0.5}, {"depth", 3}}});
   CHECK(run.trial().state == TrialState::running);
   for (int i = 1; i <= 3; ++i) {
     track::report({{"loss", 1.0 / i}});
@@ -88,7 +88,7 @@ TEST_CASE("a report outside an experiment is in the files when it returns", "[tr
 }
 
 TEST_CASE("outside an experiment track says what the run is", "[track]") {
-  const TrackRun run({.config = Config(Json{{"x", 1}}), .seed = 7});
+  const TrackRun run({.config = {{"x", 1}}, .seed = 7});
   CHECK(track::config() == Config(Json{{"x", 1}}));
   CHECK_FALSE(track::checkpoint());
   CHECK_FALSE(track::should_stop());
@@ -101,7 +101,7 @@ TEST_CASE("outside an experiment track says what the run is", "[track]") {
   CHECK(context.resources.cpu() >= 1);
   const std::uint64_t seed = context.seed;
   track::finish();
-  const TrackRun again({.config = Config(Json{{"x", 1}}), .seed = 7});
+  const TrackRun again({.config = {{"x", 1}}, .seed = 7});
   CHECK(track::context().seed == seed);
 }
 
@@ -289,6 +289,10 @@ TEST_CASE("track::init refuses what cannot work and leaves nothing behind", "[tr
                o.exporters = {"json", "xml"};
              }),
              Contains("exporters") && Contains("\"xml\"") && Contains("json, csv, tensorboard"));
+  CHECK_THAT(refused([](auto& o) {
+               o.config = {1, 2};
+             }),
+             Contains("config must be a JSON object, is [1,2]"));
   CHECK_THAT(refused([](auto& o) {
                o.exporters = {"csv", "csv"};
              }),

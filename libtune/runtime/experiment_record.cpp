@@ -1,6 +1,7 @@
 #include "experiment_record.hpp"
 
 #include <random>
+#include <string_view>
 
 namespace tune::runtime {
 
@@ -10,7 +11,7 @@ std::uint64_t draw_seed() {
 }
 
 std::string draw_experiment_id() {
-  constexpr char digits[] = "0123456789abcdef";
+  constexpr std::string_view digits = "0123456789abcdef";
   std::string id;
   std::uint64_t bits = draw_seed();
   for (int i = 0; i < 16; ++i, bits >>= 4) id += digits[bits & 15];

@@ -41,7 +41,7 @@ ExperimentInfo describe_run(const track::Options& options) {
 }
 
 Config config_of(const track::Options& options) {
-  if (options.config.is_null()) return Config();  // as `= {}` makes it
+  if (options.config.is_null()) return {};  // as `= {}` makes it
   if (!options.config.is_object()) {
     throw std::invalid_argument("config must be a JSON object, is " +
                                 core::value_text(options.config));

@@ -59,12 +59,24 @@ std::string thousandths_text(std::int64_t amount) {
   return text + "." + fraction;
 }
 
+/// Exact if that is short, "4 GiB" or "1025 bytes"; else rounded down, "23.54 GiB".
 std::string memory_text(std::int64_t bytes) {
-  constexpr std::array<std::pair<int, std::string_view>, 3> units = {
-      {{30, " GiB"}, {20, " MiB"}, {10, " KiB"}}};
+  constexpr std::array<std::pair<int, std::string_view>, 4> units = {
+      {{30, " GiB"}, {20, " MiB"}, {10, " KiB"}, {0, " bytes"}}};
+  constexpr std::int64_t most_exact = 9999;
   for (const auto& [shift, unit] : units) {
     const std::int64_t size = std::int64_t{1} << shift;
-    if (bytes % size == 0) return std::to_string(bytes / size) + std::string(unit);
+    const std::int64_t whole = bytes / size;
+    if (bytes % size == 0 && (whole <= most_exact || shift == 30)) {
+      return std::to_string(whole) + std::string(unit);
+    }
+  }
+  for (const auto& [shift, unit] : units) {
+    const std::int64_t size = std::int64_t{1} << shift;
+    if (bytes < size) continue;
+    const std::int64_t hundredths = bytes % size * 100 / size;
+    return std::to_string(bytes / size) + (hundredths < 10 ? ".0" : ".") +
+           std::to_string(hundredths) + std::string(unit);
   }
   return std::to_string(bytes) + " bytes";
 }

@@ -111,6 +111,9 @@ TEST_CASE("amounts describe themselves for people", "[resources]") {
   CHECK(amounts({.cpu = 0.125, .custom = {{"board", 3}}}).describe() == "0.125 cpu, 3 board");
   CHECK(amounts({.cpu = 0, .memory = 4ULL << 30U}).describe() == "4 GiB memory");
   CHECK(amounts({.cpu = 0, .memory = 1025}).describe() == "1025 bytes memory");
+  CHECK(amounts({.cpu = 0, .memory = 24684056ULL << 10U}).describe() == "23.54 GiB memory");
+  CHECK(amounts({.cpu = 0, .memory = (1ULL << 30U) + 1}).describe() == "1.00 GiB memory");
+  CHECK(amounts({.cpu = 0, .memory = 20000ULL << 30U}).describe() == "20000 GiB memory");
   CHECK(ResourceAmounts().describe() == "nothing");
 }
 

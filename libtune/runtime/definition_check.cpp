@@ -8,6 +8,7 @@
 #include "core/objective.hpp"
 #include "core/option_name.hpp"
 #include "engine/placement.hpp"
+#include "host.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -153,9 +154,11 @@ void check_resources(const Experiment& experiment, const ResourceAmounts& capaci
   }
   engine::Placement placement;
   placement.add_node(NodeId{0}, {}, capacity);
-  if (!placement.is_feasible(request)) {
-    refuse("resources: " + placement.explain_infeasible(request));
-  }
+  if (placement.is_feasible(request)) return;
+  std::string found = explain_capacity(experiment.local, request);
+  if (!found.empty()) found = " (found here: " + found + ")";
+  refuse("resources: " + placement.explain_infeasible(request) + found +
+         "; the experiment's local says what this machine offers");
 }
 
 }  // namespace tune::runtime

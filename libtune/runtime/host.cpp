@@ -3,13 +3,16 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <memory>
-#include <thread>
+#include <stdexcept>
+
+#include "core/number_text.hpp"
+#include "runtime/grant_environment.hpp"
+#include "runtime/usable_machine.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -28,20 +31,18 @@ std::string first_address() {
   return "127.0.0.1";
 }
 
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
-  // More cores than a cpu_set_t has bits.
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+void check_visible_devices(const LocalResources& local) {
+  const auto devices = visible_devices(program_environment());
+  if (!devices || local.gpus <= static_cast<double>(devices->size())) return;
+  throw std::invalid_argument("local.gpus is " + core::number_text(local.gpus) +
+                              ", but CUDA_VISIBLE_DEVICES lists " +
+                              std::to_string(devices->size()) + " devices");
 }
 
-std::uint64_t physical_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_bytes > 0
-             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes)
-             : 0;
+std::string discovered_text(const std::string& name, std::int64_t amount) {
+  ResourceAmounts amounts;
+  amounts.set(name, amount);
+  return amounts.describe();
 }
 
 }  // namespace
@@ -53,9 +54,31 @@ Host local_host() {
 }
 
 ResourceAmounts local_capacity(LocalResources local) {
-  if (local.cpus < 0) local.cpus = usable_cores();
-  if (local.memory == 0) local.memory = physical_memory();
+  check_visible_devices(local);
+  if (local.cpus < 0 || local.memory == 0) {
+    const UsableMachine machine = usable_machine();
+    if (local.cpus < 0) local.cpus = static_cast<double>(machine.cpu) / 1000;
+    if (local.memory == 0) local.memory = machine.memory;
+  }
   return ResourceAmounts(local);
+}
+
+std::string explain_capacity(const LocalResources& local, const ResourceAmounts& request) {
+  const UsableMachine machine = usable_machine();
+  std::string text;
+  if (local.cpus < 0 && request.amount("cpu") > machine.cpu) {
+    text = std::to_string(machine.cores.size()) + " cores in this process's affinity";
+    if (!machine.cpu_quota.empty()) {
+      text += ", " + discovered_text("cpu", machine.cpu) + " by " + machine.cpu_quota;
+    }
+  }
+  const auto memory = static_cast<std::int64_t>(machine.memory);
+  if (local.memory == 0 && request.amount("memory") > memory) {
+    if (!text.empty()) text += "; ";
+    text += machine.memory == 0 ? "no memory size" : discovered_text("memory", memory);
+    if (!machine.memory_limit.empty()) text += " by " + machine.memory_limit;
+  }
+  return text;
 }
 
 }  // namespace tune::runtime

@@ -15,8 +15,14 @@ struct Host {
 };
 [[nodiscard]] Host local_host();
 
-/// What this machine offers: what is not given is discovered, cores by the process's affinity.
-/// @throws std::invalid_argument as ResourceAmounts.
+/// What this machine offers: what is not given is discovered, as usable_machine() tells.
+/// @throws std::invalid_argument as ResourceAmounts, and for more GPUs than CUDA_VISIBLE_DEVICES
+/// lists, if it is set.
 [[nodiscard]] ResourceAmounts local_capacity(LocalResources local);
+
+/// For people: how that was found which `local` leaves open and `request` asks too much of, such as
+/// "8 cores in this process's affinity, 1.5 cpu by /sys/fs/cgroup/cpu.max"; empty if there is none.
+[[nodiscard]] std::string explain_capacity(const LocalResources& local,
+                                           const ResourceAmounts& request);
 
 }  // namespace tune::runtime

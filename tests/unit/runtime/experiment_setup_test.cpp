@@ -16,6 +16,7 @@
 #include <tune/searchers/random.hpp>
 
 #include "runtime/experiment_directory.hpp"
+#include "runtime/grant_environment.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::runtime {
@@ -187,6 +188,35 @@ TEST_CASE("RS-01: a request larger than the machine is refused at once", "[RS-01
   CHECK_THAT(refusal([](Experiment& e) { e.resources.gpu = 2; }),
              Contains("requested 2 gpu, largest node 1"));
   CHECK(refusal([](Experiment& e) { e.resources.cpu = 4; }) == "nothing was refused");
+}
+
+TEST_CASE("RS-01: a request larger than what was discovered is refused with what was found",
+          "[RS-01]") {
+  CHECK_THAT(refusal([](Experiment& e) {
+               e.resources.cpu = 1e6;
+               e.local = {};
+             }),
+             Contains("requested 1000000 cpu, largest node ") && Contains("(found here: ") &&
+                 Contains(" cores in this process's affinity") && !Contains("memory") &&
+                 Contains("; the experiment's local says what this machine offers"));
+  CHECK_THAT(refusal([](Experiment& e) { e.resources.memory = 1ULL << 60U; }),
+             Contains("requested 1073741824 GiB memory, largest node ") &&
+                 Contains("(found here: ") && !Contains("affinity"));
+  CHECK_THAT(refusal([](Experiment& e) { e.resources.cpu = 11; }), !Contains("found here"));
+}
+
+TEST_CASE("more GPUs than CUDA may see here are refused", "[experiment_setup]") {
+  const std::optional<std::string> before =
+      environment_value(program_environment(), "CUDA_VISIBLE_DEVICES");
+  REQUIRE(::setenv("CUDA_VISIBLE_DEVICES", "3,5", 1) == 0);
+  CHECK(refusal([](Experiment& e) { e.local.gpus = 2; }) == "nothing was refused");
+  CHECK_THAT(refusal([](Experiment& e) { e.local.gpus = 3; }),
+             Contains("local.gpus is 3, but CUDA_VISIBLE_DEVICES lists 2 devices"));
+  if (before) {
+    ::setenv("CUDA_VISIBLE_DEVICES", before->c_str(), 1);
+  } else {
+    ::unsetenv("CUDA_VISIBLE_DEVICES");
+  }
 }
 
 TEST_CASE("RS-04: a custom resource that no node offers is refused by its name", "[RS-04]") {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
+#include <tuple>
 
 #include <tune/error.hpp>
 
@@ -37,36 +37,30 @@ CoreGrant CoreMap::take(std::int64_t cpu, std::span<const int> preferred) {
   const std::int64_t whole = cpu / whole_core;
   const std::int64_t fraction = cpu % whole_core;
 
-  struct Candidate {
-    std::ptrdiff_t preference;
-    std::int64_t free;
-    int core;
-    auto operator<=>(const Candidate&) const = default;
-  };
+  using Candidate = std::tuple<std::ptrdiff_t, std::int64_t, int>;  // preference, free, core
   std::vector<Candidate> candidates;
   for (const auto& [core, free] : free_) {
-    candidates.push_back({preference(core, preferred), free, core});
+    candidates.emplace_back(preference(core, preferred), free, core);
   }
   std::sort(candidates.begin(), candidates.end());
 
   CoreGrant grant;
-  for (const Candidate& candidate : candidates) {
+  for (const auto& [rank, free, core] : candidates) {
     if (std::ssize(grant.shares) == whole) break;
-    if (candidate.free == whole_core) grant.shares.push_back({candidate.core, whole_core});
+    if (free == whole_core) grant.shares.push_back({core, whole_core});
   }
   if (std::ssize(grant.shares) < whole) return {};
   std::sort(grant.shares.begin(), grant.shares.end(),
             [](const auto& left, const auto& right) { return left.core < right.core; });
   if (fraction > 0) {
+    const std::vector<int> taken = grant.cores();
     const auto found =
         std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-          const bool is_taken = std::any_of(
-              grant.shares.begin(), grant.shares.end(),
-              [&](const CoreGrant::Share& share) { return share.core == candidate.core; });
-          return !is_taken && candidate.free >= fraction;
+          const auto& [rank, free, core] = candidate;
+          return free >= fraction && std::find(taken.begin(), taken.end(), core) == taken.end();
         });
     if (found == candidates.end()) return {};
-    grant.shares.push_back({found->core, fraction});
+    grant.shares.push_back({std::get<int>(*found), fraction});
   }
   for (const CoreGrant::Share& share : grant.shares) free_[share.core] -= share.thousandths;
   return grant;

@@ -56,7 +56,8 @@ MemoryLimiter::MemoryLimiter(const std::vector<pid_t>& movable, const fs::path& 
       description_ = "memory limit by " + name + ", in " + groups_.directory().string();
       return;
     }
-    faults += (faults.empty() ? "" : "; ") + name + ": " + fault;
+    if (!faults.empty()) faults += "; ";
+    faults.append(name).append(": ").append(fault);
   }
   description_ = "memory limit by RLIMIT_DATA, for each process by itself (" + faults + ")";
 }

@@ -125,7 +125,11 @@ void EngineChecker::check_refused(const engine::Command& command) const {
   const auto* state = std::get_if<engine::RecordTrialState>(&command);
   const auto* checkpoint = std::get_if<engine::RecordCheckpoint>(&command);
   const auto* result = std::get_if<engine::RecordResult>(&command);
-  if ((state != nullptr && state->trial == *refused_now_ && !has_requests()) ||
+  // A slot that was held may be given to it at any event; then it may be refused its resources.
+  const bool is_chosen = std::any_of(calls_.begin(), calls_.end(), [&](const auto& call) {
+    return call.chosen && call.chosen == refused_now_;
+  });
+  if ((state != nullptr && state->trial == *refused_now_ && !has_requests() && !is_chosen) ||
       checkpoint != nullptr || result != nullptr) {
     broken(*refused_now_, "a message to be refused had an effect: " + describe(command));
   }

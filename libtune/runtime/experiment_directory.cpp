@@ -70,9 +70,10 @@ std::string decode_escapes(std::string_view text, const std::string& uri,
     }
     const std::optional<char> byte = byte_of_digits(text.substr(i + 1));
     if (!byte || *byte == '\0') {
-      refuse_storage(field, uri, core::value_text(std::string(text.substr(i, 3))) +
-                              " is not an escape: allowed are '%' and two hexadecimal digits, "
-                              "except %00; '%' itself is %25");
+      refuse_storage(field, uri,
+                     core::value_text(std::string(text.substr(i, 3))) +
+                         " is not an escape: allowed are '%' and two hexadecimal digits, "
+                         "except %00; '%' itself is %25");
     }
     decoded += *byte;
     i += 2;
@@ -112,8 +113,9 @@ fs::path resolve_storage(const std::string& storage_path) {
   if (path.starts_with(file_scheme)) {
     path = path_of_file_uri(path, field);
   } else if (scheme_end != std::string::npos && path.find('/') == scheme_end + 1) {
-    refuse_storage(field, path, "scheme " + core::value_text(path.substr(0, scheme_end)) +
-                             " is not supported; allowed are a path and file://");
+    refuse_storage(field, path,
+                   "scheme " + core::value_text(path.substr(0, scheme_end)) +
+                       " is not supported; allowed are a path and file://");
   } else if (path == "~") {
     path = home_directory(field).string();
   } else if (path.starts_with("~/")) {

@@ -66,7 +66,7 @@ void StandaloneRun::report(const Metrics& metrics, const track::Writer& writer) 
   const Turn turn(*this, "report");
   records_.require_storage();
   const std::chrono::duration<double> elapsed = Clock::now() - iteration_begin_;
-  const bool is_done = progress_.report(metrics, elapsed.count(), static_cast<bool>(writer));
+  const bool is_done = progress_.report(metrics, elapsed.count());
   write();  // the result is safe before a checkpoint is tried
   const std::exception_ptr fault = save(writer, is_done);
   iteration_begin_ = Clock::now();

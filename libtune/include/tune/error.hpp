@@ -9,7 +9,8 @@
 namespace tune {
 
 enum class ErrorCode {
-  io,  ///< The file system refused.
+  io,         ///< The system refused.
+  not_found,  ///< This machine does not have it.
 };
 
 /// What went wrong, for what a right program must expect. The message names the place and the

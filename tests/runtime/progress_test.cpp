@@ -26,6 +26,8 @@
 
 #include "captured_output.hpp"
 #include "run_support.hpp"
+#include "support/pseudo_terminal.hpp"
+#include "support/skip.hpp"
 
 namespace tune::test {
 namespace {
@@ -251,6 +253,7 @@ class TerminalOnStderr {
 };
 
 TEST_CASE("on a terminal the display is drawn in place", "[progress]") {
+  if (!test::has_pseudo_terminals()) return test::skip_test("there are no pseudo-terminals here");
   const TemporaryFolder folder;
   TerminalOnStderr terminal;
   Experiment experiment = shown_experiment(folder, 1);
@@ -277,6 +280,7 @@ TEST_CASE("on a terminal the display is drawn in place", "[progress]") {
 }
 
 TEST_CASE("a terminal that is closed does not end the search", "[progress]") {
+  if (!test::has_pseudo_terminals()) return test::skip_test("there are no pseudo-terminals here");
   const TemporaryFolder folder;
   TerminalOnStderr terminal;
   Experiment experiment = shown_experiment(folder, 2);

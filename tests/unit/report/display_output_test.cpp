@@ -15,6 +15,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/pseudo_terminal.hpp"
+#include "support/skip.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::report {
@@ -54,6 +56,7 @@ struct Terminal {
 };
 
 TEST_CASE("a terminal is written to and asked for its size", "[display_output]") {
+  if (!test::has_pseudo_terminals()) return test::skip_test("there are no pseudo-terminals here");
   const Terminal terminal;
   DescriptorOutput output(terminal.writer);
   CHECK(output.is_terminal());
@@ -70,6 +73,7 @@ TEST_CASE("a terminal is written to and asked for its size", "[display_output]")
 }
 
 TEST_CASE("a terminal that is stopped blocks nobody", "[display_output]") {
+  if (!test::has_pseudo_terminals()) return test::skip_test("there are no pseudo-terminals here");
   const Terminal terminal;
   DescriptorOutput output(terminal.writer);
   ::tcflow(terminal.writer, TCOOFF);
@@ -84,6 +88,7 @@ TEST_CASE("a terminal that is stopped blocks nobody", "[display_output]") {
 }
 
 TEST_CASE("a terminal that is closed is left alone", "[display_output]") {
+  if (!test::has_pseudo_terminals()) return test::skip_test("there are no pseudo-terminals here");
   Terminal terminal;
   DescriptorOutput output(terminal.writer);
   ::close(terminal.reader);

@@ -15,6 +15,8 @@ template <class... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;  // clang 14 deduces none for aggregates
 
 /// "name key=value key=value", built up from left to right.
 class Line {

@@ -189,19 +189,19 @@ TEST_CASE("exclusive branches may have a value and a space of one name", "[searc
   // What stands beside the branch collides with any of them, before it or behind.
   const Domain opt =
       branch({{"a", {{"x", uniform(0, 1)}}}, {"b", {{"x", {{"y", uniform(0, 1)}}}}}});
-  for (const auto& [name, domain] :
+  for (const std::pair<std::string, Domain>& other :
        std::vector<std::pair<std::string, Domain>>{{"x", constant(1)},
                                                    {"x", SearchSpace{{"w", 1}}},
                                                    {"x/y", constant(1)},
                                                    {"x/w", constant(1)},
                                                    {"x/y/w", constant(1)}}) {
-    CAPTURE(name);
+    CAPTURE(other.first);
     CHECK_THAT(refusal([&] {
-                 SearchSpace{{name, domain}, {"opt", opt}};
+                 SearchSpace{{other.first, other.second}, {"opt", opt}};
                }),
                StartsWith("parameter \"x"));
     CHECK_THAT(refusal([&] {
-                 SearchSpace{{"opt", opt}, {name, domain}};
+                 SearchSpace{{"opt", opt}, {other.first, other.second}};
                }),
                StartsWith("parameter \"x"));
   }

@@ -57,7 +57,10 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
       ("help", "print this and leave");
   po::variables_map values;
   try {
-    const po::parsed_options parsed = po::parse_command_line(argc, argv, description);
+    // No guessing: a name that is cut short may be a mistake.
+    const int style =
+        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    const po::parsed_options parsed = po::parse_command_line(argc, argv, description, style);
     for (const auto& option : parsed.options) {
       if (option.string_key.empty()) {
         throw std::invalid_argument("unexpected argument " + option.value.at(0) +

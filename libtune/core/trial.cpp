@@ -82,6 +82,22 @@ std::string_view to_string(TrialState state) {
   return trial_state_names.at(static_cast<std::size_t>(state));
 }
 
+std::int64_t& TrialCounts::of(TrialState state) {
+  switch (state) {
+    case TrialState::pending:
+      return pending;
+    case TrialState::running:
+      return running;
+    case TrialState::paused:
+      return paused;
+    case TrialState::terminated:
+      return terminated;
+    case TrialState::error:
+      break;
+  }
+  return error;
+}
+
 TrialState trial_state_from_string(std::string_view text) {
   std::string allowed;
   for (std::size_t i = 0; i < trial_state_names.size(); ++i) {

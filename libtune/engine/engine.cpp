@@ -187,8 +187,8 @@ void Engine::Implementation::settle() {
 
 void Engine::Implementation::finish() {
   ExperimentEnd end;
-  end.terminated_trials = static_cast<std::int64_t>(counts_.terminated);
-  end.failed_trials = static_cast<std::int64_t>(counts_.error);
+  end.terminated_trials = counts_.terminated;
+  end.failed_trials = counts_.error;
   end.unfinished_trials = static_cast<std::int64_t>(records_.size());
   end.reason = end_reason_;
   end.error = end_error_;

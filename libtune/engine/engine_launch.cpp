@@ -24,8 +24,7 @@ Engine::Implementation::Fill Engine::Implementation::fill_slots() {
 
 // Starts a trial, or says why none can be started.
 std::optional<Engine::Implementation::Fill> Engine::Implementation::fill_slot() {
-  if (options_.max_concurrent > 0 &&
-      std::cmp_greater_equal(counts_.running, options_.max_concurrent)) {
+  if (options_.max_concurrent > 0 && counts_.running >= options_.max_concurrent) {
     return Fill::no_room;
   }
   if (!placement_.has_nodes()) return Fill::no_room;

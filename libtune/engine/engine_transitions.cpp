@@ -15,23 +15,8 @@ std::pair<std::string, std::string> pin_key(const CheckpointLocation& checkpoint
 
 void Engine::Implementation::set_state(TrialRecord& record, TrialState state,
                                        const std::string& reason, const std::string& error) {
-  const auto count = [this](TrialState which) -> std::uint64_t& {
-    switch (which) {
-      case TrialState::pending:
-        return counts_.pending;
-      case TrialState::running:
-        return counts_.running;
-      case TrialState::paused:
-        return counts_.paused;
-      case TrialState::terminated:
-        return counts_.terminated;
-      case TrialState::error:
-        break;
-    }
-    return counts_.error;
-  };
-  --count(record.trial->state());
-  ++count(state);
+  --counts_.of(record.trial->state());
+  ++counts_.of(state);
   context_.set_state(record.id(), state);
   if (state == TrialState::pending || state == TrialState::paused) resources_changed_ = true;
   if (state == TrialState::running) return;  // RecordTrialStarted tells

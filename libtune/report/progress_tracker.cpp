@@ -27,25 +27,9 @@ void ProgressTracker::experiment_started(const ExperimentInfo& experiment) {
   objective_ = experiment.objective;
 }
 
-std::int64_t& ProgressTracker::count(TrialState state) {
-  switch (state) {
-    case TrialState::pending:
-      return counts_.pending;
-    case TrialState::running:
-      return counts_.running;
-    case TrialState::paused:
-      return counts_.paused;
-    case TrialState::terminated:
-      return counts_.terminated;
-    case TrialState::error:
-      break;
-  }
-  return counts_.error;
-}
-
 void ProgressTracker::set_state(Live& live, TrialState state) {
-  --count(live.state);
-  ++count(state);
+  --counts_.of(live.state);
+  ++counts_.of(state);
   live.state = state;
   if (state == TrialState::running) {
     running_.insert(live.trial.id);

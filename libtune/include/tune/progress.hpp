@@ -14,21 +14,9 @@
 #include <tune/metrics.hpp>
 #include <tune/objective.hpp>
 #include <tune/resources.hpp>
+#include <tune/trial.hpp>
 
 namespace tune {
-
-/// How many trials are in which state.
-struct TrialCounts {
-  std::int64_t pending = 0;
-  std::int64_t running = 0;
-  std::int64_t paused = 0;
-  std::int64_t terminated = 0;
-  std::int64_t error = 0;
-
-  [[nodiscard]] std::int64_t ended() const { return terminated + error; }
-  [[nodiscard]] std::int64_t total() const { return pending + running + paused + ended(); }
-  friend bool operator==(const TrialCounts&, const TrialCounts&) = default;
-};
 
 /// A trial as a display shows it, with its last result.
 struct TrialProgress {

@@ -24,6 +24,21 @@ enum class TrialState {
 /// @throws std::invalid_argument naming the text and what is allowed.
 [[nodiscard]] TrialState trial_state_from_string(std::string_view text);
 
+/// How many trials are in which state.
+struct TrialCounts {
+  std::int64_t pending = 0;
+  std::int64_t running = 0;
+  std::int64_t paused = 0;
+  std::int64_t terminated = 0;
+  std::int64_t error = 0;
+
+  /// The one of a state.
+  [[nodiscard]] std::int64_t& of(TrialState state);
+  [[nodiscard]] std::int64_t ended() const { return terminated + error; }
+  [[nodiscard]] std::int64_t total() const { return pending + running + paused + ended(); }
+  friend bool operator==(const TrialCounts&, const TrialCounts&) = default;
+};
+
 /// One configuration being trained, as schedulers and callbacks see it.
 class Trial {
  public:

@@ -63,8 +63,7 @@ class Engine {
   [[nodiscard]] bool is_finished() const;
 
   /// Counts for displays and tests.
-  struct Counts {
-    std::uint64_t pending = 0, running = 0, paused = 0, terminated = 0, error = 0;
+  struct Counts : TrialCounts {
     std::uint64_t asked = 0;             ///< Suggestions asked for and not yet answered.
     std::uint64_t refused_messages = 0;  ///< Of an older incarnation, or duplicates.
     std::uint64_t infeasible = 0;

@@ -61,7 +61,6 @@ class ProgressTracker {
     TrialState state = TrialState::pending;
   };
 
-  std::int64_t& count(TrialState state);
   void set_state(Live& live, TrialState state);
   void note_failure(const TrialProgress& trial, const std::string& error);
   void offer_as_best(const TrialProgress& trial);

@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view checkpoint_prefix = "checkpoint_";
+constexpr std::string_view temporary_prefix = ".tmp-";
 
 Error make_io_error(std::string_view what, const fs::path& path, const std::error_code& reason) {
   return {ErrorCode::io, std::string(what) + " " + path.string() + ": " + reason.message()};
@@ -29,8 +30,15 @@ Error make_io_error(std::string_view what, const fs::path& path, const std::erro
 /// write the same checkpoint at once, as when an abandoned start of a trial goes on writing.
 fs::path temporary_name(const fs::path& target) {
   static std::atomic<std::uint64_t> next{0};
-  return target.parent_path() / (".tmp-" + target.filename().string() + "-" +
+  return target.parent_path() / (std::string(temporary_prefix) + target.filename().string() + "-" +
                                  std::to_string(::getpid()) + "-" + std::to_string(next++));
+}
+
+/// Whether process `writer` has given a temporary this name.
+bool is_temporary_of(std::string_view name, std::int64_t writer) {
+  if (!name.starts_with(temporary_prefix)) return false;
+  name.remove_suffix(name.size() - name.rfind('-'));  // the number behind the process
+  return name.ends_with("-" + std::to_string(writer));
 }
 
 /// Links or copies a tree; links refused by the file system become copies.
@@ -119,6 +127,21 @@ Expected<void> CheckpointStore::remove(const std::string& trial,
   if (error) return make_io_error("cannot remove checkpoint", target, error);
   fs::remove_all(doomed, error);
   if (error) return make_io_error("cannot remove checkpoint", doomed, error);
+  return {};
+}
+
+Expected<void> CheckpointStore::remove_unfinished(const std::string& trial,
+                                                  std::int64_t writer) const {
+  std::error_code error;
+  const fs::path directory = experiment_ / trial;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (!is_temporary_of(it->path().filename().string(), writer)) continue;
+    std::error_code failure;
+    fs::remove_all(it->path(), failure);
+    if (failure) return make_io_error("cannot remove checkpoint", it->path(), failure);
+  }
+  if (error == std::errc::no_such_file_or_directory) return {};
+  if (error) return make_io_error("cannot read", directory, error);
   return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -48,6 +49,9 @@ class CheckpointStore {
   /// Removing what is not there is no error.
   [[nodiscard]] Expected<void> remove(const std::string& trial,
                                       const std::string& checkpoint) const;
+  /// Removes what process `writer` left behind of a trial's checkpoints as it died.
+  [[nodiscard]] Expected<void> remove_unfinished(const std::string& trial,
+                                                 std::int64_t writer) const;
   /// The names of a trial's checkpoints, oldest iteration first; none if the trial has no
   /// directory.
   [[nodiscard]] Expected<std::vector<std::string>> list(const std::string& trial) const;

@@ -93,6 +93,16 @@ Registry<TrainableSpec>& trainables() {
   return registry;
 }
 
+// By TrainableSpec::key: what a worker process can make.
+struct Keys {
+  std::mutex mutex;
+  std::map<std::string, TrainableSpec> specs;
+};
+Keys& keys() {
+  static Keys keys;
+  return keys;
+}
+
 Registry<SchedulerFactory>& scheduler_factories() {
   static Registry<SchedulerFactory> registry("scheduler");
   return registry;
@@ -139,6 +149,7 @@ bool register_trainable(TrainableSpec spec) {
                                 " must have either a class or a function");
   }
   std::string name = spec.name;
+  spec.key = "name:" + name;
   trainables().add(std::move(name), std::move(spec));
   return true;
 }
@@ -199,6 +210,25 @@ std::vector<std::string> scheduler_names() { return scheduler_factories().names(
 std::vector<std::string> searcher_names() { return searcher_factories().names(); }
 
 namespace detail {
+
+std::string add_key(const std::type_info& type, TrainableSpec spec) {
+  const std::lock_guard lock(keys().mutex);
+  // Unnamed namespaces may give two types one name. The order is the same in every process.
+  std::string key = "type:" + std::string(type.name());
+  while (keys().specs.contains(key)) key += '+';
+  spec.key = key;
+  keys().specs.emplace(key, std::move(spec));
+  return key;
+}
+
+TrainableSpec find_key(const std::string& key) {
+  static const std::string by_name = "name:";
+  if (key.starts_with(by_name)) return find_trainable(key.substr(by_name.size()));
+  const std::lock_guard lock(keys().mutex);
+  const auto found = keys().specs.find(key);
+  if (found != keys().specs.end()) return found->second;
+  throw std::invalid_argument("this program has no trainable of key " + core::value_text(key));
+}
 
 void refuse_options(const std::string& name, const Json& options) {
   const auto first = options.begin();

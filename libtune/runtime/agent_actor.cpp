@@ -24,6 +24,10 @@ DiskActor::behavior_type serve_disk(DiskActor::pointer self, const store::Checkp
         const auto removed = store.remove(trial, name);
         if (!removed) self->send(driver, NodeWarning{removed.error().message});
       },
+      [=](const WorkerDied& worker) {
+        const auto removed = store.remove_unfinished(worker.trial_name, worker.pid);
+        if (!removed) self->send(driver, NodeWarning{removed.error().message});
+      },
       [=](const EndNode&) { self->quit(); },
   };
 }
@@ -36,6 +40,9 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
     disk_ = nullptr;
     quit_if_done();
   });
+  if (setup_.processes) {
+    workers_ = std::make_unique<WorkerPool>(self_, setup_.processes, setup_.worker_options);
+  }
   const Host host = local_host();
   self_->send(setup_.driver, NodeHello{host.name, host.ip, host.pid, setup_.capacity, self_});
   return {
@@ -43,6 +50,12 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
       [this](NodeTurn& turn) { on(turn); },
       [this](TrialNews& news) { on(news); },
       [this](const FlushNews&) { flush_news(); },
+      [this](const WorkerIdle& message) { workers_->on_idle(message.worker); },
+      [this](const WorkerDied& message) { self_->send(disk(), message); },
+      [this](const WorkerGone& message) {
+        workers_->on_gone(message);
+        quit_if_done();
+      },
       [this](const EndNode&) { end(); },
   };
 }
@@ -55,7 +68,7 @@ void NodeAgent::on(NodeTurn& turn) {
           if constexpr (std::is_same_v<Command, engine::Launch>) {
             launch(c);
           } else if constexpr (std::is_same_v<Command, engine::DeleteCheckpoint>) {
-            remove_checkpoint(c);
+            self_->send(disk(), std::move(c));
           } else {
             order(c);
           }
@@ -83,21 +96,26 @@ void NodeAgent::launch(engine::Launch& launch) {
   const TrialId id = launch.trial;
   RunningTrial& trial = trials_[id];
   trial.incarnation = launch.incarnation;
-  TrialSetup setup{self_, setup_.pool, {}, setup_.stop_grace};
-  setup.run.launch = std::move(launch);
-  setup.run.experiment_name = setup_.experiment_name;
-  setup.run.experiment_path = setup_.experiment_path;
-  setup.run.checkpoint = setup_.checkpoint;
-  setup.run.warns_of_reserved_names = !warned_.contains(id);
-  trial.actor = self_->spawn<caf::linked>(watch_trial, std::move(setup));
+  TrialRun run;
+  run.launch = std::move(launch);
+  run.experiment_name = setup_.experiment_name;
+  run.experiment_path = setup_.experiment_path;
+  run.checkpoint = setup_.checkpoint;
+  run.warns_of_reserved_names = !warned_.contains(id);
+  if (workers_) {
+    trial.actor = workers_->start(std::move(run));
+  } else {
+    trial.actor = self_->spawn<caf::linked>(
+        watch_trial, TrialSetup{self_, setup_.threads, std::move(run), setup_.stop_grace});
+  }
 }
 
-void NodeAgent::remove_checkpoint(engine::DeleteCheckpoint& command) {
+DiskActor& NodeAgent::disk() {
   if (!disk_) {
     disk_ = self_->spawn<caf::detached + caf::linked + caf::monitored>(
         serve_disk, store::CheckpointStore(setup_.experiment_path), setup_.driver);
   }
-  self_->send(disk_, std::move(command));
+  return disk_;
 }
 
 template <class Order>
@@ -125,12 +143,15 @@ void NodeAgent::end() {
     trial.orders.orders.emplace_back(engine::Stop{id, trial.incarnation, node_, false});
   }
   send_orders();
-  if (disk_) self_->send(disk_, EndNode{});
   quit_if_done();
 }
 
 void NodeAgent::quit_if_done() {
-  if (is_ending_ && trials_.empty() && !disk_ && !flush_is_due_) self_->quit();
+  if (!is_ending_ || !trials_.empty()) return;
+  if (workers_ && !workers_->is_empty()) return workers_->end();
+  if (flush_is_due_) return;
+  if (disk_) return self_->send(disk_, EndNode{});
+  self_->quit();
 }
 
 AgentActor::behavior_type run_agent(AgentActor::stateful_pointer<NodeAgent> self,

@@ -1,8 +1,11 @@
 #include "definition_check.hpp"
 
+#include <chrono>
 #include <cmath>
 #include <stdexcept>
 #include <variant>
+
+#include <tune/init.hpp>
 
 #include "core/number_text.hpp"
 #include "core/objective.hpp"
@@ -25,6 +28,11 @@ void require_count_or_minus_1(const std::string& field, std::int64_t value) {
   refuse(field + " must be at least 1, or -1 for no bound, is " + std::to_string(value));
 }
 
+void require_seconds(const std::string& field, std::chrono::duration<double> value) {
+  if (value.count() >= 0) return;
+  refuse(field + " must be at least 0 s, is " + core::number_text(value.count()) + " s");
+}
+
 void check_trainable(const TrainableSpec& trainable) {
   if (trainable.name.empty()) refuse("trainable: it has no name");
   if (static_cast<bool>(trainable.make) == static_cast<bool>(trainable.function)) {
@@ -45,10 +53,9 @@ void check_numbers(const Experiment& experiment) {
     refuse("time_budget must be above 0 s, is " +
            core::number_text(experiment.time_budget->count()) + " s");
   }
-  if (!(experiment.stop_grace.count() >= 0)) {
-    refuse("stop_grace must be at least 0 s, is " +
-           core::number_text(experiment.stop_grace.count()) + " s");
-  }
+  require_seconds("step_timeout", experiment.step_timeout);
+  require_seconds("stop_grace", experiment.stop_grace);
+  require_seconds("kill_grace", experiment.kill_grace);
 }
 
 std::string mode_text(Mode mode) { return std::string(to_string(mode)); }
@@ -105,6 +112,27 @@ void check_objectives(const Experiment& experiment) {
   }
 }
 
+void check_isolation(const TrainableSpec& trainable, const Experiment& experiment) {
+  if (experiment.isolation == Isolation::threads) {
+    if (experiment.step_timeout.count() > 0) {
+      refuse("step_timeout is " + core::number_text(experiment.step_timeout.count()) +
+             " s, but on threads a step that hangs cannot be killed: use Isolation::processes");
+    }
+    return;
+  }
+  if (trainable.key.empty()) {
+    const std::string what = trainable.function ? "train function " : "trainable ";
+    refuse(what + trainable.name +
+           " is not registered, and has what a worker process cannot be given: register a function "
+           "with TUNE_REGISTER_FUNCTION(name), or set isolation to Isolation::threads");
+  }
+  if (!detail::is_initialised()) {
+    refuse(
+        "trials run in worker processes, and this program did not call tune::init: let main() "
+        "begin with tune::init(argc, argv), or set isolation to Isolation::threads");
+  }
+}
+
 void check_checkpoints(const TrainableSpec& trainable, const Experiment& experiment) {
   if (trainable.checkpoints) return;
   const std::string fault =
@@ -144,6 +172,7 @@ void check_definition(const TrainableSpec& trainable, const Experiment& experime
   check_numbers(experiment);
   check_objectives(experiment);
   check_checkpoints(trainable, experiment);
+  check_isolation(trainable, experiment);
 }
 
 void check_resources(const Experiment& experiment, const ResourceAmounts& capacity) {

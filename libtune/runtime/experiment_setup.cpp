@@ -117,9 +117,12 @@ Json define(const TrainableSpec& trainable, const Experiment& experiment, std::u
       {"points_to_evaluate", experiment.points_to_evaluate},
       {"avoid_duplicates", experiment.avoid_duplicates},
       {"strict_metric", experiment.strict_metric},
-      {"isolation", "threads"},
+      {"step_timeout", experiment.step_timeout.count()},
+      {"isolation", experiment.isolation == Isolation::threads ? "threads" : "processes"},
+      {"reuse_workers", experiment.reuse_workers},
       {"exporters", experiment.exporters},
       {"stop_grace", experiment.stop_grace.count()},
+      {"kill_grace", experiment.kill_grace.count()},
   };
 }
 
@@ -238,7 +241,9 @@ ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment) {
   check_resources(experiment, setup.capacity);
   setup.info = describe_experiment(trainable, experiment);
   setup.checkpoint = experiment.checkpoint;
-  setup.stop_grace = experiment.stop_grace;
+  setup.isolation = experiment.isolation;
+  setup.times = {experiment.stop_grace, experiment.kill_grace, experiment.step_timeout};
+  setup.reuse_workers = experiment.reuse_workers;
   setup.hub = std::make_shared<report::CallbackHub>(experiment.exporters, callbacks_of(experiment));
   // Whatever is refused leaves scheduler, searcher and disk as they were, for another try.
   DirectoryClaim claim(setup.info.path);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <caf/all.hpp>
+#include <caf/io/all.hpp>
 
 #include <tune/tune_run.hpp>
 
@@ -29,24 +30,40 @@ namespace {
 /// training code. Nothing is read from files or the command line.
 class ActorConfig final : public caf::actor_system_config {
  public:
-  ActorConfig() {
+  explicit ActorConfig(bool uses_processes) {
+    if (uses_processes) load<caf::io::middleman>();  // reads their sockets; opens no port
     set("scheduler.policy", caf::atom("sharing"));
     set("scheduler.max-threads", std::size_t{2});
   }
 };
 
+/// Where trials run: one of the two, with the agent.
+struct Stage {
+  std::shared_ptr<RunnerPool> threads;
+  std::shared_ptr<ProcessStage> processes;
+
+  /// After the agent's end. What went wrong on the way there.
+  [[nodiscard]] std::vector<std::string> shut_down() const {
+    return threads ? threads->shut_down() : processes->take_warnings();
+  }
+};
+
+Stage make_stage(const ExperimentSetup& setup) {
+  if (setup.isolation == Isolation::processes) return {nullptr, std::make_shared<ProcessStage>()};
+  return {std::make_shared<RunnerPool>(setup.trainable, setup.times.stop_grace), nullptr};
+}
+
 /// The actors of one run, and the order in which they come and go.
 class Run {
  public:
-  Run(caf::actor_system& system, std::shared_ptr<RunnerPool> pool)
-      : system_(system), self_(system), pool_(std::move(pool)) {}
+  explicit Run(caf::actor_system& system) : system_(system), self_(system) {}
   /// Ends at once what end() has not.
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   /// @throws std::system_error if there are no threads for them.
-  void begin(ExperimentSetup& setup);
+  void begin(ExperimentSetup& setup, const Stage& stage);
   /// Waits until the experiment is over. @throws std::logic_error if an actor met a fault of ours.
   ExperimentEnd wait();
   /// Ends all actors: first who runs trials, last who records.
@@ -60,14 +77,15 @@ class Run {
 
   caf::actor_system& system_;
   caf::scoped_actor self_;
-  std::shared_ptr<RunnerPool> pool_;  // with the agent
+  Stage stage_;
   std::vector<caf::actor_addr> alive_;
   SearcherActor searcher_;
   CallbackActor callbacks_;
   AgentActor agent_;
 };
 
-void Run::begin(ExperimentSetup& setup) {
+void Run::begin(ExperimentSetup& setup, const Stage& stage) {
+  stage_ = stage;
   callbacks_ = watch(system_.spawn<caf::detached>(serve_callbacks, setup.hub, setup.info));
   // on_experiment_start comes before anything starts: an answer to nothing says that it is through.
   self_->request(callbacks_, caf::infinite, RecordTurn{})
@@ -83,9 +101,17 @@ void Run::begin(ExperimentSetup& setup) {
   driver_setup.owner = caf::actor_cast<caf::actor>(self_);
   if (setup.hub->reports_progress()) driver_setup.status_interval = Time(0.25);
   const DriverActor driver = watch(system_.spawn(drive, std::move(driver_setup)));
-  agent_ = watch(
-      system_.spawn(run_agent, AgentSetup{driver, pool_, setup.capacity, setup.info.name,
-                                          setup.info.path, setup.checkpoint, setup.stop_grace}));
+  AgentSetup agent_setup;
+  agent_setup.driver = driver;
+  agent_setup.threads = stage_.threads;
+  agent_setup.processes = stage_.processes;
+  agent_setup.worker_options = {setup.trainable.key, setup.times, setup.reuse_workers};
+  agent_setup.capacity = setup.capacity;
+  agent_setup.experiment_name = setup.info.name;
+  agent_setup.experiment_path = setup.info.path;
+  agent_setup.checkpoint = setup.checkpoint;
+  agent_setup.stop_grace = setup.times.stop_grace;
+  agent_ = watch(system_.spawn(run_agent, std::move(agent_setup)));
 }
 
 Run::~Run() {
@@ -115,7 +141,7 @@ void Run::end(ExperimentEnd end) {
   await(agent_.address());
   caf::anon_send_exit(searcher_, caf::exit_reason::user_shutdown);
   await(searcher_.address());
-  self_->send(callbacks_, EndRecords{std::move(end), pool_->shut_down()});
+  self_->send(callbacks_, EndRecords{std::move(end), stage_.shut_down()});
   await(callbacks_.address());
 }
 
@@ -136,14 +162,15 @@ void Run::on_down(const caf::down_msg& down) {
 
 ResultGrid run_experiment(ExperimentSetup setup) {
   const ExperimentPresence presence;
-  const auto pool = std::make_shared<RunnerPool>(std::move(setup.trainable), setup.stop_grace);
+  // It outlives all actors: its end waits for processes that end once an actor has let go of them.
+  const Stage stage = make_stage(setup);
   ExperimentEnd end;
   {
-    ActorConfig config;
+    ActorConfig config(stage.processes != nullptr);
     caf::actor_system system(config);
-    Run run(system, pool);
+    Run run(system);
     try {
-      run.begin(setup);
+      run.begin(setup, stage);
     } catch (const std::system_error& error) {
       throw std::system_error(error.code(), "cannot start the threads of the experiment");
     }

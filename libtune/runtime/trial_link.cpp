@@ -11,6 +11,7 @@ TrialLink::TrialLink(Options options, std::function<void()> wake)
       max_unacknowledged_(options.max_unacknowledged),
       stop_flag_(std::make_shared<std::atomic<bool>>(false)),
       wake_(std::move(wake)),
+      after_telling_(std::move(options.after_telling)),
       horizon_(std::move(options.horizon)) {}
 
 void TrialLink::proceed(engine::Horizon horizon) {
@@ -62,14 +63,20 @@ void TrialLink::abandon(std::string message) {
 }
 
 void TrialLink::tell(engine::TrialReport report) {
-  const std::lock_guard lock(mutex_);
-  push(std::move(report));
+  {
+    const std::lock_guard lock(mutex_);
+    push(std::move(report));
+  }
+  call_after_telling();
 }
 
 void TrialLink::announce_end() {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(is_ending_, true)) return;
-  if (wake_) wake_();
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_ending_, true)) return;
+    if (wake_) wake_();
+  }
+  call_after_telling();
 }
 
 bool TrialLink::is_ending() const {
@@ -87,6 +94,8 @@ void TrialLink::report(Result result) {
   last_result_.reset();
   if (!result.done && horizon_.is_reached(result)) last_result_ = result;
   push(engine::Reported{std::move(result)});
+  lock.unlock();
+  call_after_telling();
 }
 
 TrialLink::Order TrialLink::next_order(bool can_save) {
@@ -119,6 +128,10 @@ void TrialLink::push(engine::TrialReport report) {
   messages_.push_back({trial_, incarnation_, next_sequence_++, std::move(report)});
   if (messages_.size() == 1 && wake_) wake_();
   if (ended_) wake_ = {};
+}
+
+void TrialLink::call_after_telling() const {
+  if (after_telling_) after_telling_();
 }
 
 bool TrialLink::must_wait() const { return last_result_ && horizon_.is_reached(*last_result_); }

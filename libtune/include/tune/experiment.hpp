@@ -21,7 +21,12 @@ namespace tune {
 
 /// Where the training code runs.
 enum class Isolation {
-  threads,  ///< On threads of this process. A step that hangs cannot be killed.
+  /// In processes of their own, for which this program is started anew: see tune::init(). Whatever
+  /// the training code does there costs one start of one trial.
+  processes,
+  /// On threads of this process: for debugging and very short trials. A crash ends all, a step that
+  /// hangs cannot be killed, and output is not captured.
+  threads,
 };
 
 struct FailureOptions {
@@ -47,10 +52,14 @@ struct Experiment {
   std::optional<std::uint64_t> seed = {};  ///< For everything; drawn and recorded if not given.
   std::int64_t max_concurrent = 0;         ///< Bounds running trials; 0: resources alone do.
   std::optional<std::chrono::duration<double>> time_budget = {};  ///< Of the whole experiment.
+  /// Longest time from one report of a trial to the next, saving included, and from its start to
+  /// the first; then its process is killed. 0: for ever. Refused with Isolation::threads.
+  std::chrono::duration<double> step_timeout = std::chrono::seconds(0);
   std::vector<Json> points_to_evaluate = {};  ///< First, in order; they count as samples.
   bool avoid_duplicates = true;
   bool strict_metric = true;  ///< A first result without the metric is an error of its trial.
   Isolation isolation = Isolation::threads;
+  bool reuse_workers = true;                ///< False: a fresh process for each start of a trial.
   LocalResources local = LocalResources();  ///< What this machine offers.
   std::vector<std::string> exporters = {"json", "csv", "tensorboard"};
   std::vector<std::shared_ptr<Callback>> callbacks = {};  ///< Shared with the caller.
@@ -58,8 +67,10 @@ struct Experiment {
   /// line for each trial that starts or ends. A ProgressReporter among the callbacks takes the
   /// place of all that, and is told at 0 too.
   int verbosity = 1;
-  /// How long a step may go on after its trial was told to stop.
+  /// How long a step may go on after its trial was told to stop. Then its process gets SIGTERM.
   std::chrono::duration<double> stop_grace = std::chrono::seconds(30);
+  /// How long after that it gets SIGKILL.
+  std::chrono::duration<double> kill_grace = std::chrono::seconds(5);
 };
 
 }  // namespace tune

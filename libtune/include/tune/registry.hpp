@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,22 @@ bool register_searcher(std::string name, SearcherFactory factory);
 [[nodiscard]] std::vector<std::string> searcher_names();
 
 namespace detail {
+
+/// Makes a class or function findable in the worker processes of this program, without a name. The
+/// key for that.
+[[nodiscard]] std::string add_key(const std::type_info& type, TrainableSpec spec);
+/// @throws std::invalid_argument for a key that this program does not have.
+[[nodiscard]] TrainableSpec find_key(const std::string& key);
+
+// Static, so that every process of the program has them before main().
+template <std::derived_from<Trainable> T>
+inline const std::string class_key = add_key(typeid(T), trainable_spec<T>(type_name<T>()));
+/// A callable that needs nothing but its type: a lambda without captures.
+template <class F>
+inline const std::string function_key =
+    add_key(typeid(F), TrainableSpec{.name = "function", .function = [](const Config& config) {
+                                       F()(config);
+                                     }});
 
 [[noreturn]] void refuse_options(const std::string& name, const Json& options);
 

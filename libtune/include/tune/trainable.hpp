@@ -81,6 +81,8 @@ struct TrainableSpec {
   std::function<std::unique_ptr<Trainable>()> make = {};  ///< Either this
   TrainFunction function = {};                            ///< or this is set.
   bool reusable = false;  ///< It overrides reset_config(): an object may serve trial after trial.
+  /// Under which a worker process finds it, in this same program; empty: it runs on threads only.
+  std::string key = {};
 };
 
 namespace detail {

@@ -8,6 +8,7 @@
 #include <tune/error.hpp>
 #include <tune/experiment.hpp>
 #include <tune/ids.hpp>
+#include <tune/init.hpp>
 #include <tune/json.hpp>
 #include <tune/metrics.hpp>
 #include <tune/mode.hpp>

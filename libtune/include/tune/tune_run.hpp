@@ -3,6 +3,7 @@
 #include <concepts>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <tune/experiment.hpp>
@@ -36,7 +37,9 @@ inline ResultGrid tune_run(const TrainableSpec& trainable, Experiment&& experime
 /// By the class: `tune_run<Mlp>(experiment)`.
 template <std::derived_from<Trainable> T>
 ResultGrid tune_run(Experiment& experiment) {
-  return tune_run(trainable_spec<T>(detail::type_name<T>()), experiment);
+  TrainableSpec spec = trainable_spec<T>(detail::type_name<T>());
+  spec.key = detail::class_key<T>;
+  return tune_run(spec, experiment);
 }
 template <std::derived_from<Trainable> T>
 ResultGrid tune_run(Experiment&& experiment) {
@@ -52,20 +55,21 @@ ResultGrid tune_run(void (*function)(const Config&), Experiment& experiment);
 inline ResultGrid tune_run(void (*function)(const Config&), Experiment&& experiment) {
   return tune_run(function, experiment);
 }
-/// By any callable, under the name "function"; runs on threads only. One that saves checkpoints
-/// says so with a TrainableSpec.
+/// By any callable, under the name "function". One with captures runs on threads only, since they
+/// are not in another process; one that saves checkpoints says so with a TrainableSpec.
 template <std::invocable<const Config&> F>
-requires(!std::convertible_to<F, void (*)(const Config&)> &&
-         !std::convertible_to<F, std::string>) ResultGrid
+requires(std::is_class_v<F> && !std::convertible_to<F, std::string>) ResultGrid
     tune_run(F function, Experiment& experiment) {
   TrainableSpec spec;
   spec.name = "function";
   spec.function = std::move(function);
+  if constexpr (std::is_empty_v<F> && std::default_initializable<F>) {
+    spec.key = detail::function_key<F>;
+  }
   return tune_run(spec, experiment);
 }
 template <std::invocable<const Config&> F>
-requires(!std::convertible_to<F, void (*)(const Config&)> &&
-         !std::convertible_to<F, std::string>) ResultGrid
+requires(std::is_class_v<F> && !std::convertible_to<F, std::string>) ResultGrid
     tune_run(F function, Experiment&& experiment) {
   return tune_run(std::move(function), experiment);
 }

@@ -46,7 +46,12 @@ AgentActor::behavior_type fake_agent(AgentActor::pointer, Heard* heard) {
             heard->credit.insert(heard->credit.end(), turn.acknowledgements.begin(),
                                  turn.acknowledgements.end());
           },
-          [](const TrialNews&) {}, [](const FlushNews&) {}, [](const EndNode&) {}};
+          [](const TrialNews&) {},
+          [](const FlushNews&) {},
+          [](const WorkerIdle&) {},
+          [](const WorkerDied&) {},
+          [](const WorkerGone&) {},
+          [](const EndNode&) {}};
 }
 
 /// Suggests the trial's number.

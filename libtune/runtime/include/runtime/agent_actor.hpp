@@ -15,13 +15,18 @@
 #include <tune/resources.hpp>
 
 #include "runtime/messages.hpp"
+#include "runtime/process_stage.hpp"
 #include "runtime/runner_pool.hpp"
+#include "runtime/worker_pool.hpp"
 
 namespace tune::runtime {
 
 struct AgentSetup {
   DriverActor driver;
-  std::shared_ptr<RunnerPool> pool;  // with the one who runs the experiment
+  // One of them, with the one who runs the experiment.
+  std::shared_ptr<RunnerPool> threads;
+  std::shared_ptr<ProcessStage> processes;
+  WorkerPoolOptions worker_options;  ///< For processes.
   ResourceAmounts capacity;
   std::string experiment_name;
   std::filesystem::path experiment_path;  ///< Absolute.
@@ -39,14 +44,15 @@ class NodeAgent {
  private:
   struct RunningTrial {
     std::uint32_t incarnation = 0;
-    TrialActor actor;
+    OrdersActor actor;
     TrialOrders orders;  // what goes to it at the end of this turn
   };
 
   void on(NodeTurn& turn);
   void on(TrialNews& news);
   void launch(engine::Launch& launch);
-  void remove_checkpoint(engine::DeleteCheckpoint& command);
+  /// Made when it is first needed.
+  [[nodiscard]] DiskActor& disk();
   /// Keeps `order` for its trial; one for a trial that has just ended comes to nothing.
   template <class Order>
   void order(Order& order);
@@ -59,9 +65,10 @@ class NodeAgent {
   AgentSetup setup_;
   NodeId node_;
   std::map<TrialId, RunningTrial> trials_;
+  std::unique_ptr<WorkerPool> workers_;  // null: trials run on threads
   std::vector<engine::TrialMessage> news_;
   std::set<TrialId> warned_;  // of reserved names in their metrics
-  DiskActor disk_;            // made when it is first needed
+  DiskActor disk_;            // see disk()
   bool flush_is_due_ = false;
   bool is_ending_ = false;
 };

@@ -12,6 +12,7 @@
 #include "engine/engine.hpp"
 #include "engine/suggestion_source.hpp"
 #include "report/callback_hub.hpp"
+#include "runtime/worker_times.hpp"
 
 namespace tune::runtime {
 
@@ -24,7 +25,9 @@ struct ExperimentSetup {
   std::shared_ptr<report::CallbackHub> hub;               // with the callbacks' actor
   ResourceAmounts capacity;                               ///< Of this machine.
   CheckpointOptions checkpoint;
-  std::chrono::duration<double> stop_grace{0};
+  Isolation isolation = Isolation::processes;
+  WorkerTimes times;
+  bool reuse_workers = true;
 };
 
 /// Checks an experiment's definition, takes its scheduler and searcher, and makes its directory.

@@ -44,14 +44,32 @@ struct NodeWelcome {
 /// End all trials and then yourself.
 struct EndNode {};
 
-using AgentActor = caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
-                                    caf::reacts_to<struct TrialNews>,
-                                    caf::reacts_to<struct FlushNews>, caf::reacts_to<EndNode>>;
+/// Another trial may run in this worker process.
+struct WorkerIdle {
+  std::uint64_t worker = 0;
+};
+/// A worker process died while a trial ran there; what it was saving is unfinished.
+struct WorkerDied {
+  std::string trial_name;
+  std::int64_t pid = 0;
+};
+/// This worker process is no more. If `trials` is not the number of those that it was told to run,
+/// one is on its way, and a new process will be started for it.
+struct WorkerGone {
+  std::uint64_t worker = 0;
+  std::uint64_t trials = 0;
+};
+
+using AgentActor =
+    caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
+                     caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>,
+                     caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
+                     caf::reacts_to<WorkerGone>, caf::reacts_to<EndNode>>;
 
 /// The actor of a node that does what may take long on its disk. EndNode ends it, behind all that
 /// it was told before.
-using DiskActor =
-    caf::typed_actor<caf::reacts_to<engine::DeleteCheckpoint>, caf::reacts_to<EndNode>>;
+using DiskActor = caf::typed_actor<caf::reacts_to<engine::DeleteCheckpoint>,
+                                   caf::reacts_to<WorkerDied>, caf::reacts_to<EndNode>>;
 
 // ---- An agent to the driver ----
 
@@ -93,6 +111,8 @@ struct GraceOver {
   std::uint64_t order = 0;
 };
 
+/// Whoever runs a trial for its agent.
+using OrdersActor = caf::typed_actor<caf::reacts_to<TrialOrders>>;
 using TrialActor = caf::typed_actor<caf::reacts_to<TrialOrders>, caf::reacts_to<TrialSpoke>,
                                     caf::reacts_to<GraceOver>>;
 
@@ -178,6 +198,9 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialNews)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::FlushNews)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialSpoke)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::GraceOver)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerIdle)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerDied)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerGone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SearcherTurn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SearcherTurnDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RecordTurn)

@@ -31,10 +31,12 @@ class TrialLink {
     engine::Horizon horizon;
     /// So many messages may be on their way and not yet acknowledged; then report() waits.
     std::uint64_t max_unacknowledged = 256;
+    /// Called by the runner after it has told something, on its thread and without the lock.
+    std::function<void()> after_telling = {};
   };
   /// `wake` is called when there is something to take() after there was nothing, and when the trial
-  /// is_ending(), from the runner's
-  /// thread and under the link's lock: it must be quick and must not call back.
+  /// is_ending(), from the runner's thread and under the link's lock: it must be quick and must not
+  /// call back.
   explicit TrialLink(Options options, std::function<void()> wake = {});
 
   // The watcher's side.
@@ -82,6 +84,7 @@ class TrialLink {
 
  private:
   void push(engine::TrialReport report);
+  void call_after_telling() const;
   [[nodiscard]] bool must_wait() const;
 
   const TrialId trial_;
@@ -92,6 +95,7 @@ class TrialLink {
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::function<void()> wake_;
+  const std::function<void()> after_telling_;
   std::vector<engine::TrialMessage> messages_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t acknowledged_ = 0;

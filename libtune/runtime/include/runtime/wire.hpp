@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <tune/json.hpp>
+
+#include "engine/events.hpp"
+#include "runtime/messages.hpp"
+#include "runtime/trial_run.hpp"
+
+/// What an agent and a worker process tell each other, as the JSON that frames hold. Doubles keep
+/// their bits, NaN and infinities too.
+namespace tune::runtime {
+
+/// Both must be of the same build; a worker says so first.
+inline constexpr int wire_version = 1;
+
+// ---- An agent to a worker ----
+
+/// Run this start of a trial.
+struct StartTrial {
+  std::string trainable;  ///< Its TrainableSpec::key.
+  TrialRun run;
+};
+/// No trial comes any more: clean up and end.
+struct EndWorker {};
+using WorkerCommand = std::variant<StartTrial, TrialOrder, EndWorker>;
+
+// ---- A worker to its agent ----
+
+struct WorkerHello {
+  int version = 0;
+};
+struct WorkerNews {
+  std::vector<engine::TrialMessage> messages;  ///< What the trial told.
+  bool is_ending = false;                      ///< TrialLink::is_ending().
+  bool is_reusable = false;  ///< With its end: another trial may follow in this process.
+};
+/// The worker ends; `fault`: what cleanup() threw, if it did.
+struct WorkerBye {
+  std::string fault;
+};
+using WorkerReport = std::variant<WorkerHello, WorkerNews, WorkerBye>;
+
+[[nodiscard]] Json to_json(const WorkerCommand& command);
+[[nodiscard]] Json to_json(const WorkerReport& report);
+/// @throws std::exception for what is none, saying what is wrong.
+[[nodiscard]] WorkerCommand command_from_json(const Json& json);
+[[nodiscard]] WorkerReport report_from_json(const Json& json);
+
+}  // namespace tune::runtime

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <caf/stateful_actor.hpp>
+
+#include "runtime/frame.hpp"
+#include "runtime/messages.hpp"
+#include "runtime/process_messages.hpp"
+#include "runtime/process_stage.hpp"
+#include "runtime/step_watch.hpp"
+#include "runtime/wire.hpp"
+#include "runtime/worker_times.hpp"
+
+namespace tune::runtime {
+
+struct HostSetup {
+  AgentActor agent;
+  caf::actor guardian;
+  std::shared_ptr<ProcessStage> stage;  // with the agent and the guardian's actor
+  std::uint64_t worker = 0;             // its number at the agent
+  std::string trainable;                // its key
+  SpawnRequest request;                 // without an id: each process gets a new one
+  WorkerTimes times;
+  bool reuse_workers = true;
+};
+
+/// Hosts one worker process from its start to its end, and each trial that runs there: hands the
+/// trial's reports to the agent and orders to the worker, and makes the trial's end known however
+/// the process ended. Tells the agent WorkerIdle when another trial may come, and WorkerGone when
+/// the process is no more; lives until EndNode comes then.
+class WorkerHost {
+ public:
+  explicit WorkerHost(HostActor::pointer self) : self_(self) {}
+  ~WorkerHost();
+  WorkerHost(const WorkerHost&) = delete;
+  WorkerHost& operator=(const WorkerHost&) = delete;
+
+  HostActor::behavior_type make_behavior(HostSetup setup);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Killing { no, asked, terminated, killed };
+  struct Process {
+    std::uint64_t id = 0;
+    pid_t pid = 0;
+    caf::actor socket;
+    FrameReader reader;
+    bool has_started = false;  // it said hello
+    bool is_socket_closed = false;
+    bool is_retired = false;
+    std::string exit;   // how it ended; empty while it lives
+    std::string fault;  // what it is killed for
+    Killing killing = Killing::no;
+    std::optional<Clock::time_point> kill_at;          // the next step of killing
+    std::optional<Clock::time_point> socket_deadline;  // after the exit
+  };
+  struct HostedTrial {
+    engine::Launch launch;
+    StepWatch watch;
+    std::optional<engine::Ended> ended = {};  // known, and waiting for the trial's output
+    bool has_own_end = false;                 // the worker told of it itself
+    bool is_reusable = false;
+  };
+
+  void start_process();
+  void prepare_trial(StartInWorker& start);
+  void open_output();
+  void start_trial();
+  void follow(TrialOrders& orders);
+  void on_bytes(const std::string& bytes);
+  void on(const WorkerHello& hello);
+  void on(WorkerNews& news);
+  void on(WorkerBye& bye);
+  void on_exit(std::string how);
+  void settle();
+  void end();
+
+  void send(const WorkerCommand& command);
+  /// Kills the process for a fault; the first one's text counts.
+  void break_off(std::string fault);
+  void kill(int signal);
+  void begin_ending();
+  void retire();
+  void end_trial(engine::Ended ended);
+  void pass_on_end(const std::string& stderr_end);
+  [[nodiscard]] std::string describe_death() const;
+
+  void on_timer();
+  void go_on_killing();
+  void set_deadline();
+  void wake_at(Clock::time_point time);
+
+  HostActor::pointer self_;
+  HostSetup setup_;
+  Process process_;
+  std::optional<HostedTrial> trial_;
+  std::optional<StartInWorker> waiting_start_;  // until its output has a place
+  TrialOrders waiting_orders_;
+  std::uint64_t trials_ = 0;
+  std::optional<Clock::time_point> step_deadline_;
+  std::optional<Clock::time_point> next_timer_;
+};
+
+/// The body of a worker's host.
+HostActor::behavior_type host_worker(HostActor::stateful_pointer<WorkerHost> self, HostSetup setup);
+
+}  // namespace tune::runtime

@@ -1,0 +1,47 @@
+#include "socket_broker.hpp"
+
+#include <utility>
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+
+#include "actor_faults.hpp"
+
+namespace tune::runtime {
+namespace {
+
+constexpr std::size_t chunk_bytes = 64U << 10U;
+constexpr std::size_t max_chunks = 16;  // on their way to the owner
+
+}  // namespace
+
+void SocketReader::open(caf::io::broker* self, int descriptor) {
+  auto scribe = self->system().middleman().backend().new_scribe(descriptor);
+  handle = scribe->hdl();
+  self->add_scribe(std::move(scribe));
+  self->configure_read(handle, caf::io::receive_policy::at_most(chunk_bytes));
+  self->trigger(handle, max_chunks);
+}
+
+caf::behavior serve_socket(SocketBroker* self, int descriptor, HostActor owner) {
+  watch_for_faults(self);
+  self->state.open(self, descriptor);
+  return {
+      [=](const caf::io::new_data_msg& data) {
+        self->send(owner, SocketBytes{std::string(data.buf.begin(), data.buf.end())});
+      },
+      [=](const caf::io::connection_closed_msg&) {
+        self->send(owner, SocketClosed{});
+        self->quit();
+      },
+      [](const caf::io::connection_passivated_msg&) {},
+      [=](const SocketCredit&) { self->state.give_credit(self); },
+      [=](const SocketSend& message) {
+        self->write(self->state.handle, message.bytes.size(), message.bytes.data());
+        self->flush(self->state.handle);
+      },
+      [=](const SocketEnd&) { self->quit(); },
+  };
+}
+
+}  // namespace tune::runtime

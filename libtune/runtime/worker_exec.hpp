@@ -1,0 +1,23 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <tune/error.hpp>
+
+#include "runtime/guardian.hpp"
+
+namespace tune::runtime {
+
+/// What a worker finds as its stdout, stderr and inherited_socket.
+struct WorkerDescriptors {
+  int socket = -1;
+  int out = -1;
+  int err = -1;
+};
+
+/// Starts `program` as a worker, a child of the calling process that dies with it: with a process
+/// group of its own, default signal handling, limits and cores as requested.
+[[nodiscard]] Expected<pid_t> start_worker(const char* program, const SpawnRequest& request,
+                                           const WorkerDescriptors& descriptors);
+
+}  // namespace tune::runtime

@@ -1,0 +1,364 @@
+#include "runtime/worker_host.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+
+#include "actor_faults.hpp"
+#include "core/number_text.hpp"
+#include "socket_broker.hpp"
+
+namespace tune::runtime {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds longest_wait{10.0 * 365 * 24 * 3600};
+/// After a worker's end its socket ends at once, unless somebody else holds it.
+constexpr std::chrono::seconds socket_wait{2};
+
+std::chrono::steady_clock::duration clock_time(Seconds seconds) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::min(seconds, longest_wait));
+}
+
+std::string text(Seconds seconds) { return core::number_text(seconds.count()) + " s"; }
+
+}  // namespace
+
+WorkerHost::~WorkerHost() {
+  if (process_.socket) caf::anon_send(process_.socket, SocketEnd{});
+}
+
+HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
+  setup_ = std::move(setup);
+  start_process();
+  return {
+      [this](StartInWorker& start) { prepare_trial(start); },
+      [this](TrialOrders& orders) { follow(orders); },
+      [this](const SocketBytes& message) { on_bytes(message.bytes); },
+      [this](const SocketClosed&) {
+        process_.is_socket_closed = true;
+        if (process_.exit.empty() && !process_.is_retired) {
+          break_off("closed its connection to the agent");
+        }
+        settle();
+      },
+      [this](const WorkerSpawned& report) { process_.pid = report.pid; },
+      [this](const SpawnFailed& report) {
+        process_.fault = "cannot start a worker process: " + report.error;
+        on_exit("was never there");
+      },
+      [this](const WorkerExited& report) { on_exit(describe_exit(report.status)); },
+      [this](const GuardianLost&) { on_exit("died with the guardian process that started it"); },
+      [this](const OutputReady& output) {
+        if (waiting_start_ && output.process == process_.id && process_.exit.empty()) start_trial();
+      },
+      [this](const OutputEnd& output) { pass_on_end(output.stderr_end); },
+      [this](const HostTimer&) { on_timer(); },
+      [this](const EndNode&) { end(); },
+  };
+}
+
+void WorkerHost::start_process() {
+  process_ = {};
+  process_.id = setup_.stage->next_process_id();
+  DescriptorPair socket = make_socket_pair();
+  DescriptorPair out = make_pipe();
+  DescriptorPair err = make_pipe();
+  setup_.stage->pump().add(process_.id, std::move(out.first), std::move(err.first));
+  process_.socket = self_->system().middleman().spawn_broker(serve_socket, socket.first.release(),
+                                                             HostActor(self_));
+  const auto descriptors = std::make_shared<std::array<Descriptor, 3>>();
+  (*descriptors)[0] = std::move(socket.second);
+  (*descriptors)[1] = std::move(out.second);
+  (*descriptors)[2] = std::move(err.second);
+  SpawnRequest request = setup_.request;
+  request.id = process_.id;
+  caf::anon_send(setup_.guardian, SpawnWorker{std::move(request), descriptors, HostActor(self_)});
+}
+
+// --- a trial
+
+void WorkerHost::prepare_trial(StartInWorker& start) {
+  ++trials_;
+  waiting_start_ = std::move(start);
+  if (process_.exit.empty()) return open_output();
+  settle();
+}
+
+void WorkerHost::open_output() {
+  const TrialRun& run = waiting_start_->run;
+  setup_.stage->pump().begin(
+      process_.id, run.experiment_path / run.launch.trial_name, run.launch.trial_name,
+      [host = HostActor(self_), id = process_.id] { caf::anon_send(host, OutputReady{id}); });
+}
+
+void WorkerHost::start_trial() {
+  StartInWorker start = *std::exchange(waiting_start_, std::nullopt);
+  const engine::Launch& launch = start.run.launch;
+  trial_.emplace(
+      HostedTrial{launch, StepWatch(launch.horizon, TrialLink::Options{}.max_unacknowledged)});
+  send(StartTrial{setup_.trainable, std::move(start.run)});
+  set_deadline();
+  TrialOrders orders = std::exchange(waiting_orders_, {});
+  follow(orders);
+}
+
+void WorkerHost::follow(TrialOrders& orders) {
+  if (waiting_start_) {
+    for (TrialOrder& order : orders.orders) waiting_orders_.orders.push_back(std::move(order));
+    return;
+  }
+  if (!trial_ || trial_->ended) return;
+  for (TrialOrder& order : orders.orders) {
+    if (const auto* proceed = std::get_if<engine::Proceed>(&order)) {
+      trial_->watch.proceed(proceed->horizon);
+    } else if (const auto* acknowledged = std::get_if<Acknowledgement>(&order)) {
+      trial_->watch.acknowledge(acknowledged->count);
+    } else if (!std::holds_alternative<engine::Save>(order)) {
+      begin_ending();
+    }
+    send(std::move(order));
+  }
+  set_deadline();
+}
+
+void WorkerHost::on(WorkerNews& news) {
+  if (!trial_ || trial_->ended) return break_off("told of a trial that does not run there");
+  for (const engine::TrialMessage& message : news.messages) {
+    if (message.trial != trial_->launch.trial ||
+        message.incarnation != trial_->launch.incarnation ||
+        message.sequence != trial_->watch.next_sequence()) {
+      return break_off("sent messages that are not in order");
+    }
+    trial_->watch.on(message);
+  }
+  if (news.is_ending) begin_ending();
+  std::optional<engine::Ended> ended;
+  if (!news.messages.empty()) {
+    if (auto* end = std::get_if<engine::Ended>(&news.messages.back().report)) {
+      ended = std::move(*end);
+      news.messages.pop_back();
+    }
+  }
+  if (!news.messages.empty()) self_->send(setup_.agent, TrialNews{std::move(news.messages)});
+  if (ended) {
+    trial_->has_own_end = true;
+    trial_->is_reusable = news.is_reusable;
+    end_trial(std::move(*ended));
+  } else {
+    set_deadline();
+  }
+}
+
+void WorkerHost::end_trial(engine::Ended ended) {
+  trial_->ended = std::move(ended);
+  step_deadline_.reset();
+  process_.killing = Killing::no;
+  process_.kill_at.reset();
+  setup_.stage->pump().finish(process_.id, [host = HostActor(self_)](std::string end) {
+    caf::anon_send(host, OutputEnd{std::move(end)});
+  });
+}
+
+void WorkerHost::pass_on_end(const std::string& stderr_end) {
+  engine::Ended ended = std::move(*trial_->ended);
+  const bool is_fault =
+      ended.kind == engine::EndKind::failed || ended.kind == engine::EndKind::invalid;
+  if (is_fault && !stderr_end.empty()) {
+    ended.message += "\nthe last lines of its stderr:\n" + stderr_end;
+  }
+  const TrialId trial = trial_->launch.trial;
+  const std::uint32_t incarnation = trial_->launch.incarnation;
+  std::uint64_t sequence = trial_->watch.next_sequence();
+  if (trial_->has_own_end) --sequence;  // it has taken a number already
+  std::vector<engine::TrialMessage> messages;
+  if (sequence == 0) messages.push_back({trial, incarnation, sequence++, engine::Started{}});
+  messages.push_back({trial, incarnation, sequence, std::move(ended)});
+  const bool is_reusable = trial_->is_reusable && setup_.reuse_workers && process_.exit.empty() &&
+                           process_.fault.empty();
+  trial_.reset();
+  // First, so that whoever starts another trial upon the end finds the worker free.
+  if (is_reusable) self_->send(setup_.agent, WorkerIdle{setup_.worker});
+  self_->send(setup_.agent, TrialNews{std::move(messages)});
+  if (!is_reusable) retire();
+}
+
+// --- the process
+
+void WorkerHost::send(const WorkerCommand& command) {
+  if (!process_.exit.empty()) return;
+  caf::anon_send(process_.socket, SocketSend{encode_frame(to_json(command))});
+}
+
+void WorkerHost::on_bytes(const std::string& bytes) {
+  caf::anon_send(process_.socket, SocketCredit{});
+  process_.reader.feed(bytes);
+  try {
+    while (process_.fault.empty()) {
+      const auto frame = process_.reader.next();
+      if (!frame) return break_off("sent what is no message: " + frame.error().message);
+      if (!*frame) return;
+      WorkerReport report = report_from_json(**frame);
+      std::visit([this](auto& r) { on(r); }, report);
+    }
+  } catch (const std::exception& error) {
+    break_off(std::string("sent what is no message: ") + error.what());
+  }
+}
+
+void WorkerHost::on(const WorkerHello& hello) {
+  process_.has_started = true;
+  if (hello.version == wire_version) return;
+  break_off("speaks version " + std::to_string(hello.version) + ", not " +
+            std::to_string(wire_version));
+}
+
+void WorkerHost::on(WorkerBye& bye) {
+  if (!bye.fault.empty()) setup_.stage->warn(std::move(bye.fault));
+}
+
+void WorkerHost::break_off(std::string fault) {
+  if (process_.fault.empty()) process_.fault = std::move(fault);
+  process_.killing = Killing::killed;
+  process_.kill_at.reset();
+  kill(SIGKILL);
+}
+
+void WorkerHost::kill(int signal) {
+  if (process_.exit.empty()) caf::anon_send(setup_.guardian, KillRequest{process_.id, signal});
+}
+
+// The message has gone, or goes at once: the first of the three steps.
+void WorkerHost::begin_ending() {
+  if (process_.killing != Killing::no) return;
+  process_.killing = Killing::asked;
+  process_.kill_at = Clock::now() + clock_time(setup_.times.stop_grace);
+  wake_at(*process_.kill_at);
+}
+
+void WorkerHost::retire() {
+  if (process_.is_retired) return;
+  process_.is_retired = true;
+  if (!process_.fault.empty()) {
+    kill(SIGKILL);
+  } else {
+    send(EndWorker{});
+    begin_ending();
+  }
+  settle();
+}
+
+void WorkerHost::on_exit(std::string how) {
+  process_.exit = std::move(how);
+  process_.kill_at.reset();
+  process_.socket_deadline = Clock::now() + socket_wait;
+  step_deadline_.reset();
+  wake_at(*process_.socket_deadline);
+  settle();
+}
+
+// Once the process is gone and all that it sent was read.
+void WorkerHost::settle() {
+  if (process_.exit.empty() || (!process_.is_socket_closed && process_.socket_deadline)) return;
+  // A process that never came into being is the trial's loss; another one would fare no better.
+  if (waiting_start_ && !process_.has_started) start_trial();
+  if (trial_) {
+    if (!trial_->ended) {
+      self_->send(setup_.agent, WorkerDied{trial_->launch.trial_name, process_.pid});
+      end_trial({engine::EndKind::failed, describe_death()});
+    }
+    return;  // goes on in pass_on_end()
+  }
+  setup_.stage->pump().remove(process_.id);
+  if (!waiting_start_) {
+    self_->send(setup_.agent, WorkerGone{setup_.worker, trials_});
+    return;
+  }
+  // It ended while it was free: the trial that was to come there gets another one.
+  start_process();
+  open_output();
+}
+
+void WorkerHost::end() {
+  if (process_.exit.empty()) return retire();
+  self_->quit();
+}
+
+std::string WorkerHost::describe_death() const {
+  std::string message;
+  if (process_.pid == 0 && !process_.fault.empty()) {
+    message = process_.fault;
+  } else {
+    message = "the worker process ";
+    if (process_.pid != 0) message += std::to_string(process_.pid) + " ";
+    if (!process_.fault.empty()) message += process_.fault + " and ";
+    message += process_.exit;
+  }
+  const std::int64_t iteration = trial_->watch.last_iteration();
+  return message + (iteration > 0 ? " after iteration " + std::to_string(iteration)
+                                  : " before it reported a result");
+}
+
+// --- times
+
+void WorkerHost::set_deadline() {
+  step_deadline_.reset();
+  if (setup_.times.step_timeout.count() <= 0) return;
+  if (!trial_ || trial_->ended || !trial_->watch.is_at_work()) return;
+  step_deadline_ = Clock::now() + clock_time(setup_.times.step_timeout);
+  wake_at(*step_deadline_);
+}
+
+// One timer at a time: each result moves the deadline, and none of them costs a timer.
+void WorkerHost::wake_at(Clock::time_point time) {
+  if (next_timer_ && *next_timer_ <= time) return;
+  next_timer_ = time;
+  self_->delayed_send(self_, std::max(time - Clock::now(), Clock::duration::zero()), HostTimer{});
+}
+
+void WorkerHost::on_timer() {
+  next_timer_.reset();
+  const auto now = Clock::now();
+  if (process_.socket_deadline && *process_.socket_deadline <= now) {
+    process_.socket_deadline.reset();
+    settle();
+  }
+  if (step_deadline_ && *step_deadline_ <= now) {
+    step_deadline_.reset();
+    break_off("made no step within " + text(setup_.times.step_timeout) + " (step_timeout)");
+  }
+  if (process_.kill_at && *process_.kill_at <= now) go_on_killing();
+  for (const auto& time : {process_.kill_at, step_deadline_, process_.socket_deadline}) {
+    if (time) wake_at(*time);
+  }
+}
+
+void WorkerHost::go_on_killing() {
+  process_.kill_at.reset();
+  if (process_.killing != Killing::asked) {
+    process_.killing = Killing::killed;
+    return kill(SIGKILL);
+  }
+  process_.killing = Killing::terminated;
+  if (process_.fault.empty()) {
+    process_.fault = "did not end within " + text(setup_.times.stop_grace) + " of being told to";
+  }
+  kill(SIGTERM);
+  process_.kill_at = Clock::now() + clock_time(setup_.times.kill_grace);
+}
+
+HostActor::behavior_type host_worker(HostActor::stateful_pointer<WorkerHost> self,
+                                     HostSetup setup) {
+  watch_for_faults(self);
+  return self->state.make_behavior(std::move(setup));
+}
+
+}  // namespace tune::runtime

@@ -1,0 +1,245 @@
+#include "worker_process.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <tune/registry.hpp>
+
+#include "runtime/descriptor.hpp"
+#include "runtime/experiment_presence.hpp"
+#include "runtime/frame.hpp"
+#include "runtime/guardian.hpp"
+#include "runtime/runner_pool.hpp"
+#include "runtime/wire.hpp"
+
+namespace tune::runtime {
+namespace {
+
+constexpr int least_socket = 200;
+// So many messages of a trial go one by one, within so long; those that follow then go in batches.
+constexpr int max_single_news = 32;
+constexpr std::chrono::milliseconds news_period{20};
+
+/// True if this process has a child that lives: one that the training code has started.
+bool has_children() {
+  DIR* directory = ::opendir("/proc/self/task");
+  if (directory == nullptr) return false;
+  bool found = false;
+  while (const dirent* entry = ::readdir(directory)) {
+    std::ifstream children(std::string("/proc/self/task/") + entry->d_name + "/children");
+    int pid = 0;
+    if (children >> pid) found = true;
+  }
+  ::closedir(directory);
+  return found;
+}
+
+/// Nobody wants the rest. Usually nobody reads this either, unless the training code cut the
+/// connection.
+[[noreturn]] void end_without_agent() {
+  std::fputs("tune: the connection of this worker process to its agent is broken\n", stderr);
+  ::_exit(1);
+}
+
+void flush_output() {
+  std::cout.flush();
+  std::clog.flush();
+  std::fflush(nullptr);
+}
+
+bool is_good_end(engine::EndKind kind) {
+  return kind == engine::EndKind::finished || kind == engine::EndKind::stopped ||
+         kind == engine::EndKind::paused;
+}
+
+class Worker {
+ public:
+  explicit Worker(Descriptor socket) : socket_(std::move(socket)), wake_(make_event()) {}
+  [[noreturn]] void serve();
+
+ private:
+  void read_commands();
+  void on(StartTrial& command);
+  void on(TrialOrder& order);
+  [[noreturn]] void on(EndWorker&);
+  void on_told();
+  void on_woken();
+  void pass_on_news();
+  void report(const WorkerReport& report) const;
+
+  using Clock = std::chrono::steady_clock;
+
+  const Descriptor socket_;
+  const Descriptor wake_;  // there is news to pass on
+  FrameReader reader_;
+  std::string trainable_;
+  std::optional<RunnerPool> pool_;
+  std::mutex mutex_;                 // guards all below, and keeps what is sent in order
+  std::shared_ptr<TrialLink> link_;  // with the trial's thread; null between trials
+  Clock::time_point period_begin_ = {};
+  int single_news_ = 0;  // since then
+  bool is_woken_ = false;
+};
+
+void Worker::serve() {
+  report(WorkerHello{wire_version});
+  while (true) {
+    std::array<pollfd, 2> entries{{{socket_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+    ::poll(entries.data(), entries.size(), -1);
+    if (entries[1].revents != 0) on_woken();
+    if (entries[0].revents != 0) read_commands();
+  }
+}
+
+void Worker::read_commands() {
+  std::array<char, 64U << 10U> buffer{};
+  const Received received = receive(socket_.get(), buffer);
+  if (received.bytes.empty()) end_without_agent();
+  reader_.feed(received.bytes);
+  while (auto frame = reader_.next().value()) {
+    WorkerCommand command = command_from_json(*frame);
+    std::visit([this](auto& c) { on(c); }, command);
+  }
+}
+
+void Worker::on(StartTrial& command) {
+  const engine::Launch& launch = command.run.launch;
+  const auto link =
+      std::make_shared<TrialLink>(TrialLink::Options{.trial = launch.trial,
+                                                     .incarnation = launch.incarnation,
+                                                     .horizon = launch.horizon,
+                                                     .after_telling = [this] { on_told(); }});
+  {
+    const std::lock_guard lock(mutex_);
+    link_ = link;
+  }
+  try {
+    if (!pool_ || trainable_ != command.trainable)
+      pool_.emplace(detail::find_key(command.trainable));
+    trainable_ = command.trainable;
+    pool_->start(std::move(command.run), link);
+  } catch (const std::exception& error) {
+    link->tell(engine::Started{});
+    link->tell(engine::Ended{engine::EndKind::failed,
+                             std::string("a worker cannot run it: ") + error.what()});
+  }
+}
+
+void Worker::on(TrialOrder& order) {
+  std::shared_ptr<TrialLink> link;
+  {
+    const std::lock_guard lock(mutex_);
+    link = link_;
+  }
+  if (!link) return;  // it has ended meanwhile
+  std::visit(
+      [&](auto& o) {
+        using Order = std::decay_t<decltype(o)>;
+        if constexpr (std::is_same_v<Order, engine::Proceed>) {
+          link->proceed(std::move(o.horizon));
+        } else if constexpr (std::is_same_v<Order, engine::Save>) {
+          link->save();
+        } else if constexpr (std::is_same_v<Order, engine::Pause>) {
+          link->pause();
+        } else if constexpr (std::is_same_v<Order, engine::Stop>) {
+          link->stop(o.save);
+        } else {
+          static_assert(std::is_same_v<Order, Acknowledgement>);
+          link->acknowledge(o.count);
+        }
+      },
+      order);
+}
+
+void Worker::on(EndWorker&) {
+  std::string fault;
+  if (pool_) {
+    for (const std::string& text : pool_->shut_down()) fault = text;
+  }
+  report(WorkerBye{std::move(fault)});
+  std::exit(0);
+}
+
+/// On the trial's thread. News goes at once, before the training code runs on: should it crash
+/// then, all that it reported before is known. Only what comes too fast for that goes in batches.
+void Worker::on_told() {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = Clock::now();
+    if (now - period_begin_ > news_period) {
+      period_begin_ = now;
+      single_news_ = 0;
+    }
+    if (++single_news_ > max_single_news) {
+      if (!std::exchange(is_woken_, true)) signal_event(wake_);
+      return;
+    }
+  }
+  pass_on_news();
+}
+
+void Worker::on_woken() {
+  clear_event(wake_);
+  {
+    const std::lock_guard lock(mutex_);
+    is_woken_ = false;
+  }
+  pass_on_news();
+}
+
+void Worker::pass_on_news() {
+  const std::lock_guard lock(mutex_);
+  if (!link_) return;
+  WorkerNews news{link_->take(), link_->is_ending(), false};
+  if (news.messages.empty() && !news.is_ending) return;
+  const engine::Ended* end = nullptr;
+  if (!news.messages.empty()) end = std::get_if<engine::Ended>(&news.messages.back().report);
+  if (end != nullptr) {
+    link_.reset();
+    flush_output();  // before its end is told, so that it is among this trial's output
+    news.is_reusable = is_good_end(end->kind) && !has_children();
+  }
+  report(news);
+}
+
+void Worker::report(const WorkerReport& report) const {
+  if (!send_all(socket_.get(), encode_frame(to_json(report)))) end_without_agent();
+}
+
+}  // namespace
+
+void serve_worker() {
+  const ExperimentPresence presence;
+  ::prctl(PR_SET_NAME, "tune-worker");
+  // To where no file of the training code lands if it closes what is not its own.
+  Descriptor socket(::fcntl(inherited_socket, F_DUPFD_CLOEXEC, least_socket));
+  ::close(inherited_socket);
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  try {
+    Worker(std::move(socket)).serve();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tune: worker: %s\n", error.what());
+    std::_Exit(1);
+  }
+}
+
+}  // namespace tune::runtime

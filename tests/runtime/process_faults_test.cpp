@@ -1,0 +1,252 @@
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+#include <tune/track.hpp>
+#include <tune/tune_run.hpp>
+
+#include "process_experiment.hpp"
+
+namespace tune::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Contains;
+
+/// The descriptor of the socket to the agent.
+int agent_socket() {
+  int found = -1;
+  for (int descriptor = 3; descriptor < 1024; ++descriptor) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode)) found = descriptor;
+  }
+  return found;
+}
+
+// The compiler must not see that it never ends.
+int overflow(volatile int* depth) {
+  if (*depth == 0) return 0;
+  std::array<volatile char, 4096> frame{};
+  frame[0] = static_cast<char>(*depth);
+  return overflow(depth) + frame[0];
+}
+
+[[noreturn]] void hang() {
+  while (true) ::pause();
+}
+
+void write_garbage(std::string_view bytes) {
+  [[maybe_unused]] const auto written = ::write(agent_socket(), bytes.data(), bytes.size());
+  hang();
+}
+
+void commit(const std::string& fault) {
+  if (fault == "exception") throw std::runtime_error("boom");
+  if (fault == "segfault") ::raise(SIGSEGV);
+  if (fault == "abort") std::abort();
+  if (fault == "exit") std::exit(0);
+  if (fault == "_Exit") std::_Exit(3);
+  if (fault == "oom kill") ::kill(::getpid(), SIGKILL);
+  if (fault == "overflow") {
+    volatile int depth = 1;
+    overflow(&depth);
+  }
+  if (fault == "hang") hang();
+  if (fault == "stop") {
+    ::kill(::getpid(), SIGSTOP);
+    hang();  // other threads may stop first
+  }
+  if (fault == "close") ::close(agent_socket());
+  if (fault == "garbage") write_garbage("\xff\xff\xff\xff garbage of a stranger");
+  if (fault == "no message") write_garbage(std::string("\x02\0\0\0\xff\xff", 6));
+  if (fault == "wrong message") write_garbage(std::string("\x01\0\0\0\xa0", 5));
+}
+
+/// Commits its fault in step 3 of its first start, and goes on from its checkpoint later.
+class Criminal : public Trainable {
+ public:
+  void setup(const Config& config) override {
+    if (context().incarnation == 1) fault_ = config["fault"].get<std::string>();
+  }
+  Metrics step() override {
+    if (++step_ == 3 && !fault_.empty()) {
+      std::cerr << "about to commit " << fault_ << std::endl;
+      commit(fault_);
+    }
+    return {{"step", step_}};
+  }
+  void save_checkpoint(const fs::path& dir) override { std::ofstream(dir / "step") << step_; }
+  void load_checkpoint(const fs::path& dir) override { std::ifstream(dir / "step") >> step_; }
+
+ private:
+  std::string fault_;
+  int step_ = 0;
+};
+
+Experiment criminal_experiment(const TemporaryFolder& folder, const std::string& fault) {
+  Experiment experiment = process_experiment(folder);
+  experiment.space = {{"fault", grid_search({fault, ""})}};
+  experiment.stop = {{"training_iteration", 5}};
+  experiment.checkpoint.every = 1;
+  experiment.step_timeout = std::chrono::seconds(fault == "hang" || fault == "stop" ? 1 : 60);
+  return experiment;
+}
+
+struct Fault {
+  std::string name;
+  std::string said;
+};
+
+TEST_CASE("a fault costs its trial one start, and nobody else anything", "[faults]") {
+  const Fault fault = GENERATE(values<Fault>({
+      {"exception", "step: boom"},
+      {"segfault", "was killed by signal 11 (Segmentation fault) after iteration 2"},
+      {"abort", "was killed by signal 6 (Aborted) after iteration 2"},
+      {"exit", "ended with exit code 0 after iteration 2"},
+      {"_Exit", "ended with exit code 3 after iteration 2"},
+      {"oom kill", "was killed by signal 9 (Killed) after iteration 2"},
+      {"overflow", "was killed by signal 11"},
+      {"hang", "made no step within 1 s (step_timeout) and was killed by signal 9"},
+      {"stop", "made no step within 1 s (step_timeout)"},
+      {"close", "closed its connection to the agent"},
+      {"garbage", "sent what is no message"},
+      {"no message", "sent what is no message"},
+      {"wrong message", "sent what is no message"},
+  }));
+  CAPTURE(fault.name);
+  const TemporaryFolder folder;
+  Experiment experiment = criminal_experiment(folder, fault.name);
+  SECTION("without retries") {
+    const ResultGrid results = tune_run<Criminal>(experiment);
+    REQUIRE(results.size() == 2);
+    CHECK(results[0].state == TrialState::error);
+    CHECK_THAT(results[0].error, Contains(fault.said) && Contains("about to commit " + fault.name));
+    CHECK(iterations(results[0]) == counted_to(2));
+    CHECK_THAT(read_text(results[0].path / "error.txt"), Contains(fault.said));
+    CHECK(results[1].state == TrialState::terminated);
+    CHECK(iterations(results[1]) == counted_to(5));
+  }
+  SECTION("with one") {
+    experiment.failure.max_failures = 1;
+    const ResultGrid results = tune_run<Criminal>(experiment);
+    for (const TrialResult& trial : results) {
+      CHECK(trial.state == TrialState::terminated);
+      CHECK(iterations(trial) == counted_to(5));
+      CHECK(trial.metrics.at("step") == MetricValue(5));
+    }
+  }
+}
+
+/// Ignores SIGTERM and does not come back from its first step.
+class Deaf : public Trainable {
+ public:
+  Metrics step() override {
+    if (context().trial_id == TrialId{1}) return {{"x", 1}};
+    ::signal(SIGTERM, SIG_IGN);
+    std::ofstream(context().trial_dir / "is deaf") << "yes";
+    hang();
+  }
+};
+
+/// Stops trial 0 once it hangs.
+class StopsTheDeaf final : public TestScheduler {
+ public:
+  Decision on_trial_result(SchedulerContext& context, const Trial& trial, const Result&) override {
+    if (trial.id() == TrialId{0}) return Decision::proceed;
+    const auto deaf = context.live_trials().find(TrialId{0});
+    if (deaf == context.live_trials().end()) return Decision::stop;
+    if (!fs::exists(folder / deaf->second.name() / "is deaf")) return Decision::proceed;
+    context.stop(TrialId{0});
+    return Decision::stop;
+  }
+  fs::path folder;
+};
+
+TEST_CASE("who ignores the stop message and SIGTERM gets SIGKILL", "[faults]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  experiment.space = {{"x", grid_search({1, 2})}};
+  experiment.stop_grace = std::chrono::milliseconds(10);
+  experiment.kill_grace = std::chrono::milliseconds(10);
+  auto scheduler = std::make_unique<StopsTheDeaf>();
+  scheduler->folder = folder.path() / "run";
+  experiment.scheduler = std::move(scheduler);
+  const ResultGrid results = tune_run<Deaf>(experiment);
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].state != TrialState::running);
+  CHECK_THAT(read_text(results.path() / "driver.log"), Contains("trial=0"));
+}
+
+TEST_CASE("gigabytes on stdout fill neither memory nor disk", "[faults]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  const ResultGrid results = tune_run(
+      [](const Config&) {
+        const std::string line(1023, 'x');
+        std::printf("first\n");
+        for (int i = 0; i < 300'000; ++i) std::printf("%s\n", line.c_str());
+        std::printf("last\n");
+        track::report({{"x", 1}});
+      },
+      experiment);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].state == TrialState::terminated);
+  const fs::path path = results[0].path / "stdout";
+  CHECK(fs::file_size(path) < 20'000'000);
+  const std::string text = read_text(path);
+  CHECK(text.starts_with("first\n"));
+  CHECK(text.ends_with("last\n"));
+  CHECK_THAT(text, Contains("bytes are left out here"));
+}
+
+/// Its first save is cut off half-way: by an exception or by the process's end.
+class TornSaves : public Criminal {
+ public:
+  void save_checkpoint(const fs::path& dir) override {
+    if (context().incarnation == 1 && saves_++ == 2) {
+      std::ofstream(dir / "half") << "half";
+      if (context().trial_id == TrialId{0}) throw std::runtime_error("no room");
+      ::raise(SIGKILL);
+    }
+    Criminal::save_checkpoint(dir);
+  }
+
+ private:
+  int saves_ = 0;
+};
+
+TEST_CASE("a checkpoint that is cut off is none", "[faults]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  experiment.space = {{"fault", constant("")}};
+  experiment.num_samples = 2;
+  experiment.stop = {{"training_iteration", 5}};
+  experiment.checkpoint = {.every = 1, .keep = 10};
+  experiment.failure.max_failures = 1;
+  const ResultGrid results = tune_run<TornSaves>(experiment);
+  REQUIRE(results.size() == 2);
+  for (const TrialResult& trial : results) {
+    CHECK(trial.state == TrialState::terminated);
+    CHECK(trial.metrics.at("step") == MetricValue(5));
+    CHECK(iterations(trial) == counted_to(5));
+    for (const auto& entry : fs::recursive_directory_iterator(trial.path)) {
+      CHECK(entry.path().filename() != "half");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tune::test

@@ -117,6 +117,11 @@ bool TrialLink::saves_at_stop() const {
   return saves_at_stop_;
 }
 
+bool TrialLink::is_stopped() const {
+  const std::lock_guard lock(mutex_);
+  return stop_;
+}
+
 bool TrialLink::has_ended() const {
   const std::lock_guard lock(mutex_);
   return ended_;

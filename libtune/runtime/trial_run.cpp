@@ -126,7 +126,9 @@ class FunctionSession final : public track::Session {
     const std::lock_guard lock(mutex_);
     if (!has_ended_) {
       progress_.warn_of_unreported();
-      end(std::move(ended));
+      // A function that returns once it should stop has not ended by itself.
+      const bool is_told = ended.kind == engine::EndKind::finished && progress_.link().is_stopped();
+      end(is_told ? engine::Ended{engine::EndKind::stopped, {}} : std::move(ended));
     } else if (ended.kind == engine::EndKind::failed || ended.kind == engine::EndKind::invalid) {
       progress_.warn("exception after the trial was told to end: " + ended.message);
     }

@@ -181,7 +181,7 @@ TEST_CASE("a loop may ask whether it should stop", "[function_trial]") {
   harness.start();
   asked.wait();
   harness.link->stop(false);
-  CHECK(harness.ended().kind == engine::EndKind::finished);
+  CHECK(harness.ended().kind == engine::EndKind::stopped);
 }
 
 TEST_CASE("a function's writer is called when a checkpoint is due or asked for",

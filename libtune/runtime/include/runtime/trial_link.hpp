@@ -77,6 +77,8 @@ class TrialLink {
   /// left for later, and the trial goes on to where it does.
   [[nodiscard]] Order next_order(bool can_save);
   [[nodiscard]] bool saves_at_stop() const;
+  /// It was told to stop.
+  [[nodiscard]] bool is_stopped() const;
   /// The trial has ended, by its runner or in its stead.
   [[nodiscard]] bool has_ended() const;
   /// Set once the trial is to stop or pause.

@@ -56,7 +56,7 @@ void SchedulerContext::explain(TrialId id, std::string reason) {
 
 Trial& SchedulerContext::add(Trial trial) {
   const TrialId id = trial.id();
-  if (trial.state() == TrialState::pending) pending_.insert(id);
+  sort_in(id, trial);
   return live_.insert_or_assign(id, std::move(trial)).first->second;
 }
 
@@ -66,9 +66,20 @@ Trial* SchedulerContext::find_mutable(TrialId id) {
 }
 
 void SchedulerContext::set_state(TrialId id, TrialState state) {
-  live_.at(id).state_ = state;
+  Trial& trial = live_.at(id);
+  trial.state_ = state;
+  sort_in(id, trial);
+}
+
+void SchedulerContext::set_waits_for_retry(TrialId id, bool waits) {
+  Trial& trial = live_.at(id);
+  trial.waits_for_retry_ = waits;
+  sort_in(id, trial);
+}
+
+void SchedulerContext::sort_in(TrialId id, const Trial& trial) {
   aside_.erase(id);
-  if (state == TrialState::pending) {
+  if (trial.state() == TrialState::pending && !trial.waits_for_retry()) {
     pending_.insert(id);
   } else {
     pending_.erase(id);

@@ -9,10 +9,13 @@ namespace tune::engine {
 namespace {
 
 constexpr std::uint64_t time_budget_timer = 0;
+constexpr std::uint64_t first_retry_timer = 1;  // plus the trial's id: it waits for one at a time
 
 std::string seconds_text(Time time) { return core::number_text(time.count()) + " s"; }
 
 }  // namespace
+
+std::uint64_t retry_timer(TrialId id) { return first_retry_timer + id.value(); }
 
 std::string checkpoint_directory_name(std::int64_t training_iteration) {
   constexpr std::size_t digits = 6;
@@ -61,6 +64,8 @@ void Engine::Implementation::on(const NodeLeft& event) {
     if (!record || record->trial->state() != TrialState::running) continue;
     if (record->want == TrialRecord::Want::stop || record->want == TrialRecord::Want::pause) {
       carry_out(*record);  // what was decided stays decided
+    } else if (interrupted_) {
+      leave_unfinished(*record);
     } else {
       make_pending(*record, reason);
     }
@@ -118,12 +123,24 @@ void Engine::Implementation::on(const TrialMessage& event) {
 }
 
 void Engine::Implementation::on(const TimerFired& event) {
-  if (event.timer == time_budget_timer && options_.time_budget) {
+  if (event.timer == time_budget_timer) {
+    if (!options_.time_budget) return;
     begin_ending("time budget of " + seconds_text(*options_.time_budget) + " used up");
+    return;
   }
+  const TrialId id(event.timer - first_retry_timer);
+  if (find(id) == nullptr) return;  // it was stopped while it waited
+  context_.set_waits_for_retry(id, false);
+  resources_changed_ = true;
 }
 
-void Engine::Implementation::on(const StopRequested& event) { begin_ending(event.reason); }
+void Engine::Implementation::on(const StopRequested& event) {
+  if (event.interrupts) {
+    interrupt(event.reason);
+  } else {
+    begin_ending(event.reason);
+  }
+}
 
 void Engine::Implementation::begin_ending(const std::string& reason, const std::string& error) {
   if (end_error_.empty()) end_error_ = error;
@@ -136,6 +153,17 @@ void Engine::Implementation::begin_ending(const std::string& reason, const std::
   }
   for (const TrialId id : running) {
     if (TrialRecord* record = find(id)) stop(*record, reason);
+  }
+}
+
+// Ends the experiment so that it can go on another time: no trial ends by it.
+void Engine::Implementation::interrupt(const std::string& reason) {
+  if (ending_) return;
+  ending_ = true;
+  interrupted_ = true;
+  end_reason_ = reason;
+  for (auto& [id, record] : records_) {
+    if (record.run) carry_out(record);
   }
 }
 
@@ -176,6 +204,7 @@ void Engine::Implementation::settle() {
       return;
     }
     if (!placement_.has_nodes() || last_fill_ != Fill::idle) return;
+    if (!waiting_for_retry().empty()) return;  // a timer will come
     // Nothing runs, nothing will be asked for, and the scheduler lets none of these go on.
     TrialRecord& stranded = records_.begin()->second;
     terminate(stranded, stranded.trial->state() == TrialState::paused
@@ -192,11 +221,20 @@ void Engine::Implementation::finish() {
   end.unfinished_trials = static_cast<std::int64_t>(records_.size());
   end.reason = end_reason_;
   end.error = end_error_;
+  end.interrupted = interrupted_;
   finished_ = true;
   emit(Finish{std::move(end)});
 }
 
 Engine::Counts Engine::Implementation::counts() const { return counts_; }
+
+std::vector<TrialId> Engine::Implementation::waiting_for_retry() const {
+  std::vector<TrialId> waiting;
+  for (const auto& [id, record] : records_) {
+    if (record.trial->waits_for_retry()) waiting.push_back(id);
+  }
+  return waiting;
+}
 
 std::string Engine::Implementation::waiting_reason() const {
   if (finished_ || counts_.running > 0) return {};
@@ -204,6 +242,11 @@ std::string Engine::Implementation::waiting_reason() const {
   if (!placement_.has_nodes()) return "no node is there";
   if (counts_.asked > 0) return "the searcher is thinking";
   if (waiting_for_node_.empty()) {
+    if (const std::vector<TrialId> waiting = waiting_for_retry(); !waiting.empty()) {
+      return waiting.size() == 1
+                 ? "trial " + std::to_string(waiting.front().value()) + " waits for its retry"
+                 : std::to_string(waiting.size()) + " trials wait for their retry";
+    }
     return request_ && !placement_.could_fit(*request_)
                ? "the next trial waits for " + request_->describe() + ": no node is big enough"
                : "no room on any node";

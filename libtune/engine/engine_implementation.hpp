@@ -44,8 +44,10 @@ class Engine::Implementation {
   void on(const TimerFired& event);
   void on(const StopRequested& event);
   void begin_ending(const std::string& reason, const std::string& error = {});
+  void interrupt(const std::string& reason);
   void settle();
   [[nodiscard]] bool is_waiting_for_nodes() const;
+  [[nodiscard]] std::vector<TrialId> waiting_for_retry() const;
   void finish();
 
   // engine_launch.cpp
@@ -98,11 +100,15 @@ class Engine::Implementation {
   void fail_for_good(TrialRecord& record, const std::string& error);
   void pause(TrialRecord& record);
   void end_run(TrialRecord& record);
+  void leave_unfinished(TrialRecord& record);
   void retry_or_fail(TrialRecord& record, const std::string& error);
+  void begin_retry_pause(TrialRecord& record);
+  [[nodiscard]] Time retry_pause_after(std::int64_t failures) const;
   void make_pending(TrialRecord& record, const std::string& reason, const std::string& error = {});
   void terminate(TrialRecord& record, const std::string& reason);
   void fail(TrialRecord& record, const std::string& reason, const std::string& error,
             bool infeasible);
+  void check_failure_limits(TrialId failed);
   void forget(TrialRecord& record, TrialState state);
   void cancel_exploit(TrialRecord& record);
   void pin(const CheckpointLocation& checkpoint);
@@ -165,7 +171,8 @@ class Engine::Implementation {
 
   bool started_ = false;
   bool scheduler_failed_ = false;
-  bool ending_ = false;
+  bool ending_ = false;       // nothing starts any more
+  bool interrupted_ = false;  // ending so that what runs is left unfinished
   bool finished_ = false;
   std::string end_reason_;
   std::string end_error_;

@@ -45,6 +45,7 @@ std::optional<Engine::Implementation::Fill> Engine::Implementation::fill_slot() 
                     " to run, which is neither pending nor paused");
     return Fill::idle;
   }
+  if (record->trial->waits_for_retry()) return Fill::idle;  // the scheduler's choice: as hold()
   return launch(*record);
 }
 

@@ -83,7 +83,9 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
   if (is_fatal) {
     fail_for_good(record, missing.text);
   } else if (stops) {
-    stop(record, verdict.stop_trial.empty() ? "stopped by " + scheduler_name_ : verdict.stop_trial);
+    stop(record, !verdict.stop_trial.empty()        ? verdict.stop_trial
+                 : !verdict.stop_experiment.empty() ? verdict.stop_experiment
+                                                    : "stopped by " + scheduler_name_);
   } else if (decision == Decision::pause && !result.done) {
     pause(record);
   }
@@ -225,11 +227,20 @@ void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
   }
   end_run(record);
   const bool is_stopped = record.want == TrialRecord::Want::stop;
+  const bool lacks_result = !record.has_reported && options_.strict_metric && options_.objective;
+  const bool ended_well = report.kind == EndKind::finished && !lacks_result;
+  if (interrupted_ && !is_stopped && !ended_well) {
+    if (!report.message.empty()) {
+      emit(RecordWarning{record.id(), "failed while it was interrupted: " + report.message});
+    }
+    leave_unfinished(record);
+    return;
+  }
   switch (report.kind) {
     case EndKind::finished:
       if (is_stopped) {
         carry_out(record);
-      } else if (!record.has_reported && options_.strict_metric && options_.objective) {
+      } else if (lacks_result) {
         fail(record, "no result", "ended without reporting a result", false);
       } else {
         terminate(record, "trainable finished");

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include <tune/error.hpp>
 
+#include "core/number_text.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
@@ -28,12 +30,15 @@ void Engine::Implementation::carry_out(TrialRecord& record) {
   using Want = TrialRecord::Want;
   if (record.run) {
     Run& run = *record.run;
-    const bool ends = record.want == Want::stop || (record.want == Want::restart && record.exploit);
+    const bool ends = interrupted_ || record.want == Want::stop ||
+                      (record.want == Want::restart && record.exploit);
     const bool pauses = record.want == Want::pause || record.want == Want::restart;
     if (ends && !run.stop_sent) {
       run.stop_sent = true;
-      const bool save = record.want == Want::stop && record.fatal_error.empty() &&
-                        options_.checkpoint.at_end && options_.trainable_checkpoints;
+      const bool is_wanted = record.want == Want::stop
+                                 ? record.fatal_error.empty() && options_.checkpoint.at_end
+                                 : interrupted_;
+      const bool save = is_wanted && options_.trainable_checkpoints;
       emit(Stop{record.id(), run.incarnation, run.grant.node, save});
     } else if (!ends && pauses && !run.pause_sent && !run.stop_sent) {
       run.pause_sent = true;
@@ -105,6 +110,16 @@ void Engine::Implementation::end_run(TrialRecord& record) {
   record.run.reset();
 }
 
+// An interrupt has ended this start, and not the trial.
+void Engine::Implementation::leave_unfinished(TrialRecord& record) {
+  if (record.want == TrialRecord::Want::pause) {
+    carry_out(record);  // what was decided stays decided
+    return;
+  }
+  set_state(record, record.checkpoints.empty() ? TrialState::pending : TrialState::paused,
+            "interrupted: " + end_reason_);
+}
+
 void Engine::Implementation::retry_or_fail(TrialRecord& record, const std::string& error) {
   Trial& trial = *record.trial;
   trial.set_failures(trial.failures() + 1);
@@ -115,20 +130,37 @@ void Engine::Implementation::retry_or_fail(TrialRecord& record, const std::strin
          error, false);
     return;
   }
+  begin_retry_pause(record);
   if (record.want == TrialRecord::Want::pause) {
     // The pause was decided and stands; it will go on from its last checkpoint.
     emit(RecordWarning{record.id(), "failed on its way to a pause: " + error});
     carry_out(record);
     return;
   }
+  const Time pause = retry_pause_after(trial.failures());
   make_pending(
       record,
       "failed " + std::to_string(trial.failures()) + " time" + (trial.failures() > 1 ? "s" : "") +
           ", goes back to " +
           (record.checkpoints.empty()
                ? std::string("the start")
-               : "iteration " + std::to_string(record.checkpoints.back().training_iteration)),
+               : "iteration " + std::to_string(record.checkpoints.back().training_iteration)) +
+          (pause > Time(0) ? " in " + core::number_text(pause.count()) + " s" : std::string()),
       error);
+}
+
+Time Engine::Implementation::retry_pause_after(std::int64_t failures) const {
+  constexpr std::int64_t most_doublings = 2000;  // of the least double there is
+  const auto doublings = static_cast<int>(std::min(failures - 1, most_doublings));
+  const Time pause(std::ldexp(options_.retry_pause.count(), doublings));
+  return std::min(pause, options_.max_retry_pause);
+}
+
+void Engine::Implementation::begin_retry_pause(TrialRecord& record) {
+  const Time pause = retry_pause_after(record.trial->failures());
+  if (pause <= Time(0)) return;
+  context_.set_waits_for_retry(record.id(), true);
+  emit(SetTimer{retry_timer(record.id()), context_.now() + pause});
 }
 
 void Engine::Implementation::make_pending(TrialRecord& record, const std::string& reason,
@@ -150,18 +182,29 @@ void Engine::Implementation::terminate(TrialRecord& record, const std::string& r
 
 void Engine::Implementation::fail(TrialRecord& record, const std::string& reason,
                                   const std::string& error, bool infeasible) {
+  const TrialId id = record.id();
   set_state(record, TrialState::error, reason, error);
   tell_failed(record);
   searcher_waits_ = false;
   searcher_has_news_ = true;
   emit(TellSearcherFailed{record.id(), record.trial->config(), infeasible});
   forget(record, TrialState::error);
-  if (!infeasible) return;
-  ++counts_.infeasible;
-  if (options_.max_infeasible > 0 && counts_.infeasible >= options_.max_infeasible) {
+  if (infeasible) ++counts_.infeasible;
+  if (infeasible && options_.max_infeasible > 0 && counts_.infeasible >= options_.max_infeasible) {
     begin_ending("too many invalid configurations",
                  std::to_string(counts_.infeasible) +
                      " trials refused their configuration, the last one with: " + error);
+  }
+  check_failure_limits(id);
+}
+
+void Engine::Implementation::check_failure_limits(TrialId failed) {
+  const std::int64_t limit = options_.max_experiment_failures;
+  if (options_.fail_fast) {
+    interrupt("trial " + std::to_string(failed.value()) + " failed, and fail_fast is set");
+  } else if (limit >= 0 && counts_.error > limit) {
+    interrupt(std::to_string(counts_.error) + (counts_.error == 1 ? " trial" : " trials") +
+              " failed, and max_experiment_failures is " + std::to_string(limit));
   }
 }
 

@@ -97,4 +97,7 @@ struct TrialRecord {
   [[nodiscard]] TrialId id() const { return trial->id(); }
 };
 
+/// The timer that ends the pause before a trial's retry.
+[[nodiscard]] std::uint64_t retry_timer(TrialId id);
+
 }  // namespace tune::engine

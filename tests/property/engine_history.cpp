@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/fifo.hpp>
@@ -18,7 +19,8 @@ namespace {
 /// Draws one setting after another.
 class Dice {
  public:
-  explicit Dice(std::uint64_t seed) : random_(seed, "history") {}
+  explicit Dice(std::uint64_t seed, std::string_view purpose = "history")
+      : random_(seed, purpose) {}
   bool chance(double p) { return random_.uniform() < p; }
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low +
@@ -125,6 +127,15 @@ engine::EngineOptions draw_engine_options(Dice& dice, std::uint64_t seed) {
   if (dice.chance(0.1)) options.time_budget = Time(dice.real(0, 20));
   options.fixed_cluster = dice.chance(0.4);
   return options;
+}
+
+void draw_failure_options(Dice& dice, engine::EngineOptions& options) {
+  if (dice.chance(0.5)) {
+    options.retry_pause = Time(dice.real(0.1, 5));
+    options.max_retry_pause = Time(dice.real(0, 20));
+  }
+  if (dice.chance(0.1)) options.max_experiment_failures = dice.between(0, 4);
+  options.fail_fast = dice.chance(0.05);
 }
 
 NetworkOptions draw_network(Dice& dice) {
@@ -241,6 +252,8 @@ History run_history(std::uint64_t seed, SchedulerKind kind,
   WorldOptions options;
   options.seed = seed;
   options.engine = draw_engine_options(dice, seed);
+  Dice failure_dice(seed, "failures");
+  draw_failure_options(failure_dice, options.engine);
   if (kind == SchedulerKind::asha) options.engine.objective = Objective{"score", Mode::max};
   options.network = draw_network(dice);
   options.searcher = draw_searcher(dice, history);
@@ -265,6 +278,12 @@ History run_history(std::uint64_t seed, SchedulerKind kind,
       if (!world.engine().is_finished()) world.request_stop("somebody wants it");
     });
   }
+  if (failure_dice.chance(0.15)) {
+    history.may_end_early = true;
+    world.at(failure_dice.real(0, 25), [&world] {
+      if (!world.engine().is_finished()) world.request_interrupt("somebody presses a key");
+    });
+  }
   std::uint64_t next_node = 100;
   world.on_standstill([&] {
     if (options.engine.fixed_cluster || next_node == 120) return false;
@@ -275,7 +294,11 @@ History run_history(std::uint64_t seed, SchedulerKind kind,
     });
     return true;
   });
-  if (options.engine.time_budget || options.engine.max_infeasible > 0) history.may_end_early = true;
+  const engine::EngineOptions& engine = options.engine;
+  if (engine.time_budget || engine.max_infeasible > 0 || engine.fail_fast ||
+      engine.max_experiment_failures >= 0) {
+    history.may_end_early = true;
+  }
   for (const StopCriteria::Rule& rule : options.engine.stop.rules()) {
     if (std::holds_alternative<ExperimentPlateauOptions>(rule)) history.may_end_early = true;
     if (std::holds_alternative<StopCriteria::Predicate>(rule)) history.may_end_early = true;

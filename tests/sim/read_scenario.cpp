@@ -109,6 +109,14 @@ class Reader {
       }
     } else if (word == "max_failures") {
       engine.max_failures = whole(take());
+    } else if (word == "retry_pause") {
+      engine.retry_pause = Time(number(take()));
+      if (has_more()) expect_word("max");
+      if (has_more()) engine.max_retry_pause = Time(number(take()));
+    } else if (word == "max_experiment_failures") {
+      engine.max_experiment_failures = whole(take());
+    } else if (word == "fail_fast") {
+      engine.fail_fast = true;
     } else if (word == "max_concurrent") {
       engine.max_concurrent = whole(take());
     } else if (word == "max_infeasible") {
@@ -187,7 +195,7 @@ class Reader {
       while (has_more()) set_resource(capacity, take());
       event.capacity = ResourceAmounts(capacity);
       scenario_.nodes.try_emplace(event.name, NodeId{scenario_.nodes.size()});
-    } else if (action != "leave" && action != "stop") {
+    } else if (action != "leave" && action != "stop" && action != "interrupt") {
       throw std::invalid_argument("unknown event " + action);
     }
     scenario_.events.push_back(std::move(event));

@@ -111,6 +111,7 @@ class Comparison {
     if (first == "trial") return compare_trial(TrialId{std::stoull(take())});
     if (first == "trials") return compare(take(), world_.books().trials().size());
     if (first == "finished") return contains(take(), world_.books().end().value().reason);
+    if (first == "interrupted") return interrupted(take());
     if (first == "broken") return contains(take(), world_.books().end().value().error);
     if (first == "terminated") return compare(take(), world_.engine().counts().terminated);
     if (first == "failed") return compare(take(), world_.engine().counts().error);
@@ -139,6 +140,10 @@ class Comparison {
   static std::string contains(const std::string& part, const std::string& have) {
     return have.find(part) != std::string::npos ? std::string()
                                                 : "want \"" + part + "\" in \"" + have + "\"";
+  }
+  std::string interrupted(const std::string& part) const {
+    const ExperimentEnd& end = *world_.books().end();
+    return end.interrupted ? contains(part, end.reason) : "it was not interrupted";
   }
   std::string refused(const std::string& least) const {
     const std::uint64_t have = world_.engine().counts().refused_messages;
@@ -216,6 +221,8 @@ void schedule(EngineWorld& world, const Scenario& scenario) {
         world.join(scenario.nodes.at(event.name), event.name, event.capacity);
       } else if (event.action == "leave") {
         world.leave(scenario.nodes.at(event.name));
+      } else if (event.action == "interrupt") {
+        world.request_interrupt(event.name);
       } else {
         world.request_stop(event.name);
       }

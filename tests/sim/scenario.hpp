@@ -45,7 +45,7 @@ struct ScriptedTrial {
 
 struct ScriptedEvent {
   double time_s = 0;
-  std::string action;  ///< join, leave, stop
+  std::string action;  ///< join, leave, stop, interrupt
   std::string name;    ///< Of a node; or the reason.
   ResourceAmounts capacity;
 };

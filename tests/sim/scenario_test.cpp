@@ -51,6 +51,10 @@ TUNE_SCENARIO_CASE("ME-08: steps that go backwards are told once", "backward_ste
 TUNE_SCENARIO_CASE("FA-03: no retry without max_failures", "retry_limit_0.txt")
 TUNE_SCENARIO_CASE("FA-03: two retries make three attempts", "retry_limit_2.txt")
 TUNE_SCENARIO_CASE("FA-03: retries without a limit go on until stopped", "retry_unlimited.txt")
+TUNE_SCENARIO_CASE("FA-03: a trial that waits for its retry leaves its slot to others",
+                   "retry_pause.txt")
+TUNE_SCENARIO_CASE("FA-05: fail_fast leaves the others unfinished", "fail_fast.txt")
+TUNE_SCENARIO_CASE("FA-09: an interrupt saves what runs", "interrupt.txt")
 TUNE_SCENARIO_CASE("FA-06: an invalid configuration is not retried", "invalid_configuration.txt")
 TUNE_SCENARIO_CASE("RS-01: a request that no node can hold is refused", "infeasible_request.txt")
 TUNE_SCENARIO_CASE("SC-02: progress that jumps over rungs is judged at the highest",

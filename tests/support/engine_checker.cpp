@@ -48,6 +48,7 @@ void EngineChecker::after(const std::vector<engine::Command>& commands,
   }
   check_counts(engine);
   check_waiting(engine);
+  check_pauses(engine);
 }
 
 // --- what an event means
@@ -78,7 +79,17 @@ void EngineChecker::on(const engine::TimerFired& event) {
   if (budget_timer_ == event.timer) ending_ = true;
 }
 
-void EngineChecker::on(const engine::StopRequested&) { ending_ = true; }
+void EngineChecker::on(const engine::StopRequested& event) {
+  if (event.interrupts) begin_interrupt();
+  ending_ = true;
+}
+
+// The first to end the experiment has the word.
+void EngineChecker::begin_interrupt() {
+  if (ending_ || scheduler_threw_) return;
+  interrupted_ = may_end_early_ || has_thrown_now() ? Certainty::maybe : Certainty::yes;
+  ending_ = true;
+}
 
 void EngineChecker::on(const engine::TrialMessage& event) {
   const auto found = trials_.find(event.trial);
@@ -131,9 +142,13 @@ void EngineChecker::note_result(TrialId id, const RunningStart& running, const R
                            std::get<engine::Reported>(other.report).result.training_iteration;
     }
   }
-  arrival.is_new = is_beyond && !trial.stop_decided && !trial.change_decided &&
-                   !running.stop_ordered && !ending_;
-  arrival.is_beyond = is_beyond && !trial.stop_decided && !ending_ && !scheduler_threw_;
+  const bool is_interrupted = interrupted_ == Certainty::yes;
+  arrival.is_new = is_beyond && !trial.stop_decided && !trial.change_decided && !scheduler_threw_ &&
+                   (is_interrupted || (!running.stop_ordered && !ending_));
+  if (is_beyond && !trial.stop_decided) {
+    const bool is_open = is_interrupted || (!ending_ && !scheduler_threw_);
+    arrival.is_open = is_open ? Certainty::yes : interrupted_;
+  }
   arrival.is_waiting = running.is_waiting();
   bool has_target = true;
   if (options_.objective) {
@@ -144,7 +159,7 @@ void EngineChecker::note_result(TrialId id, const RunningStart& running, const R
   }
   arrival.may_be_dropped = trial.lacked_metric;
   arrival.must_be_told = arrival.is_new && has_target && !trial.lacked_metric;
-  arrival.may_be_told = is_beyond && has_target && !trial.stop_decided && !ending_;
+  arrival.may_be_told = is_beyond && has_target && !trial.stop_decided && may_be_judged();
   arrivals_.push_back(arrival);
 }
 
@@ -159,6 +174,7 @@ void EngineChecker::accept_end(TrialId id, const engine::Ended& ended) {
       break;
     case engine::EndKind::failed:
       ++trial.failures;
+      if (!ending_ && !scheduler_threw_) note_pause(trial);
       break;
     case engine::EndKind::invalid:
       // Told to end before, it ends as it was told.
@@ -178,10 +194,21 @@ void EngineChecker::accept_end(TrialId id, const engine::Ended& ended) {
     case engine::EndKind::paused:
       break;
   }
+  const bool ended_well = ended.kind == engine::EndKind::finished && !trial.lacked_metric;
+  trial.was_interrupted = interrupted_ == Certainty::yes && !ended_well;
   if (!trial.is_lost) ledger_.release(running.launch.node, running.launch.grant);
   ended_now_.emplace(id, std::move(running));
   trial.running.reset();
 }
+
+// As long as a trial may have to wait after that many failures.
+void EngineChecker::note_pause(TrialLog& trial) const {
+  double pause_s = options_.retry_pause.count();
+  for (std::int64_t i = 1; i < trial.failures && pause_s < 1e9; ++i) pause_s *= 2;
+  trial.retry_at_s = now_.count() + std::min(pause_s, options_.max_retry_pause.count());
+}
+
+bool EngineChecker::may_be_judged() const { return !ending_ || interrupted_ != Certainty::no; }
 
 // --- for the tests that look on
 

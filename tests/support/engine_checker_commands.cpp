@@ -88,6 +88,9 @@ void EngineChecker::on(const engine::Launch& command) {
   TrialLog& trial = unended(command.trial, "launched");
   if (ending_) broken(command.trial, "launched though the experiment ends");
   if (trial.running) broken(command.trial, "launched while it runs");
+  if (trial.retry_at_s && now_.count() < *trial.retry_at_s) {
+    broken(command.trial, "launched before its pause is over");
+  }
   if (trial.stop_decided) broken(command.trial, "launched though it was decided to stop");
   if (!trial.launches.empty() && command.incarnation <= trial.launches.back().incarnation) {
     broken(command.trial, "incarnation " + std::to_string(command.incarnation) + " after " +

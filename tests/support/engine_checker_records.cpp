@@ -83,7 +83,9 @@ const RecordingScheduler::Call* EngineChecker::call_on(TrialId trial,
 /// Whether the stop criteria are asked about it: not if it was so before, if a stop was decided, or
 /// if it is an error in itself.
 Certainty EngineChecker::is_judged(const Arrival& arrival, const Result& result) const {
-  if (!arrival.is_beyond || is_stopped_now_ || arrival.may_be_dropped) return Certainty::no;
+  if (arrival.is_open == Certainty::no || is_stopped_now_ || arrival.may_be_dropped) {
+    return Certainty::no;
+  }
   if (call_on(arrival.trial, result.training_iteration) != nullptr) return Certainty::yes;
   // Not told. A request within the event may have stopped it, before this result or after it.
   const bool may_be_stopped = std::any_of(calls_.begin(), calls_.end(), [&](const auto& call) {
@@ -94,7 +96,7 @@ Certainty EngineChecker::is_judged(const Arrival& arrival, const Result& result)
                                         return stop != nullptr && stop->trial == arrival.trial;
                                       }));
   });
-  return may_be_stopped ? Certainty::maybe : Certainty::yes;
+  return may_be_stopped ? Certainty::maybe : arrival.is_open;
 }
 
 /// `done` is true if it was reported, or if the decision on that very row ended the trial.
@@ -121,8 +123,9 @@ void EngineChecker::check_done(TrialId id, const Arrival& arrival, const Result&
     broken(id, "the result that stops it is not marked as done");
   }
   if (recorded.done && !may) broken(id, "is marked as done and nobody ended it with that result");
-  is_stopped_now_ = is_stopped_now_ || recorded.done || arrival.may_be_dropped || ending_ ||
-                    (call != nullptr && call->threw);
+  is_stopped_now_ = is_stopped_now_ || recorded.done || arrival.may_be_dropped ||
+                    !may_be_judged() ||
+                    (call != nullptr && call->threw && interrupted_ == Certainty::no);
 }
 
 void EngineChecker::on(const engine::RecordCheckpoint& command) {
@@ -162,12 +165,45 @@ void EngineChecker::on(const engine::RecordTrialState& command) {
   if (command.state == TrialState::error && command.error.empty()) {
     broken(command.trial, "an error without a text");
   }
+  if (command.state == TrialState::error) note_failed_trial();
   if (command.state == TrialState::error && command.reason == "resources") {
     note_refusal(command.trial);
   }
+  check_left(command.trial, trial, command);
   trial.state = command.state;
   trial.reason = command.reason;
   if (!command.error.empty()) trial.error = command.error;
+}
+
+// One more than may fail is an interrupt.
+void EngineChecker::note_failed_trial() {
+  ++failed_trials_;
+  const std::int64_t limit = options_.max_experiment_failures;
+  if (options_.fail_fast || (limit >= 0 && failed_trials_ > limit)) begin_interrupt();
+}
+
+bool EngineChecker::has_thrown_now() const {
+  return std::any_of(calls_.begin(), calls_.end(), [](const auto& call) {
+    const bool chose_wrong = call.chosen && call.state_of_chosen != TrialState::pending &&
+                             call.state_of_chosen != TrialState::paused;
+    return call.threw || chose_wrong;
+  });
+}
+
+void EngineChecker::check_left(TrialId id, const TrialLog& trial,
+                               const engine::RecordTrialState& record) const {
+  const bool waits = trial.retry_at_s && now_.count() < *trial.retry_at_s;
+  if (waits && (record.reason == "left paused by the scheduler" ||
+                record.reason == "never chosen by the scheduler")) {
+    broken(id, "is ended though it waits for its retry");
+  }
+  if (record.reason.find("interrupted: ") != 0) return;
+  if (interrupted_ == Certainty::no) broken(id, "is said to be interrupted and nothing was");
+  const TrialState wanted = trial.checkpoints.empty() ? TrialState::pending : TrialState::paused;
+  if (record.state != wanted) {
+    broken(id, "is left as " + std::string(to_string(record.state)) + ", want " +
+                   std::string(to_string(wanted)));
+  }
 }
 
 // A trial that was refused its resources.
@@ -203,6 +239,10 @@ void EngineChecker::on(const engine::Finish& command) {
   if (terminated != command.end.terminated_trials || failed != command.end.failed_trials ||
       unfinished != command.end.unfinished_trials) {
     throw BrokenInvariant("the counts do not add up: " + describe(engine::Command(command)));
+  }
+  const bool is_certain = interrupted_ != Certainty::maybe && !may_end_early_;
+  if (is_certain && command.end.interrupted != (interrupted_ == Certainty::yes)) {
+    throw BrokenInvariant("says wrongly whether it was interrupted");
   }
   if (command.end.reason.find("no slot is left") == 0 && !has_lost_slots_) {
     throw BrokenInvariant("says that no slot is left, and none was lost");

@@ -211,7 +211,12 @@ void EngineChecker::check_trial(TrialId id, const TrialLog& trial) const {
   if (trial.has_ended() && !trial.is_told) broken(id, "its end was not told to the searcher");
   if (trial.is_told && !trial.has_ended()) broken(id, "its end was told but not recorded");
   if (trial.was_invalid && trial.state != TrialState::error) broken(id, "is invalid but no error");
-  if (trial.is_lost && !trial.has_ended()) broken(id, "was abandoned and did not end");
+  if (trial.is_lost && !trial.has_ended() && interrupted_ == Certainty::no) {
+    broken(id, "was abandoned and did not end");
+  }
+  if (trial.was_interrupted && trial.has_ended() && !trial.stop_decided && !trial.lacked_metric) {
+    broken(id, "is ended by an interrupt");
+  }
   if (ended != ended_now_.end() && !must_end && !was_stopped && options_.max_failures >= 0 &&
       trial.failures > options_.max_failures && trial.state != TrialState::error) {
     broken(id, "failed more often than it may and is no error");
@@ -258,6 +263,16 @@ void EngineChecker::check_counts(const engine::Engine& engine) const {
       throw BrokenInvariant("node " + std::to_string(node.value()) + " has free " +
                             (free ? free->describe() : "nothing") + " by its own word, " +
                             ledger_.free(node).describe() + " by the commands");
+    }
+  }
+}
+
+void EngineChecker::check_pauses(const engine::Engine& engine) const {
+  if (end_) return;
+  for (const TrialId id : engine.context().pending_trials()) {
+    const TrialLog& trial = trials_.at(id);
+    if (trial.retry_at_s && now_.count() < *trial.retry_at_s) {
+      broken(id, "is offered to the scheduler before its pause is over");
     }
   }
 }

@@ -147,6 +147,7 @@ std::string describe_end(const ExperimentEnd& end) {
       .add("unfinished", end.unfinished_trials)
       .quote("reason", end.reason)
       .quote("error", end.error)
+      .add("interrupted", end.interrupted)
       .text();
 }
 
@@ -193,7 +194,9 @@ std::string describe(const Event& event) {
                  },
                  [](const TimerFired& e) { return Line("timer").add("timer", e.timer).text(); },
                  [](const StopRequested& e) {
-                   return Line("stop_requested").quote("reason", e.reason).text();
+                   return Line(e.interrupts ? "interrupt_requested" : "stop_requested")
+                       .quote("reason", e.reason)
+                       .text();
                  }},
       event);
 }

@@ -95,6 +95,10 @@ void EngineWorld::leave(NodeId node) {
 
 void EngineWorld::request_stop(const std::string& reason) { handle(engine::StopRequested{reason}); }
 
+void EngineWorld::request_interrupt(const std::string& reason) {
+  handle(engine::StopRequested{.reason = reason, .interrupts = true});
+}
+
 // --- from trials to the engine
 
 void EngineWorld::send(const engine::TrialMessage& message) {

@@ -78,7 +78,8 @@ void RecordingScheduler::check_live(const SchedulerContext& context, const Trial
 void RecordingScheduler::check_pending(const SchedulerContext& context) {
   std::set<TrialId> pending;
   for (const auto& [id, trial] : context.live_trials()) {
-    if (trial.state() == TrialState::pending) pending.insert(id);
+    const bool is_pending = trial.state() == TrialState::pending;
+    if (is_pending && !trial.waits_for_retry()) pending.insert(id);
   }
   // One that was chosen and has no node is passed over.
   std::set<TrialId> choosable = context.pending_trials();

@@ -52,6 +52,8 @@ struct ExperimentEnd {
   std::int64_t unfinished_trials = 0;
   std::string reason;  ///< "all trials ended", "time budget of 60 s used up", ...
   std::string error;   ///< What broke the experiment off; empty if nothing.
+  /// It ended before its time, and what ran was left unfinished so that it can go on another time.
+  bool interrupted = false;
 };
 
 /// Told of everything that happens, in order. Exporters and displays are Callbacks.

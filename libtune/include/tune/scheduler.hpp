@@ -48,6 +48,7 @@ class TrialScheduler {
   /// paused, or a new one can be asked for. Default: the first of
   /// SchedulerContext::pending_trials(). Of a trial for which no node that is there is big enough
   /// the next is asked for in its place; chosen again in spite of that it keeps the slots waiting.
+  /// So does one that waits for its retry: choosing it holds the slot until it may start.
   virtual std::optional<TrialId> choose_trial_to_run(SchedulerContext& context);
 
   /// True if it pauses or clones, which a trainable without checkpoints cannot do.

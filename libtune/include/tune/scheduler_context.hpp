@@ -73,7 +73,8 @@ class SchedulerContext {
   /// Trials that have not ended, by id.
   [[nodiscard]] const std::map<TrialId, Trial>& live_trials() const { return live_; }
   /// The live trials that are pending. In choose_trial_to_run without those that were chosen in
-  /// this round and wait for a node: none that is there is big enough for them.
+  /// this round and wait for a node: none that is there is big enough for them. Never with those
+  /// that wait for their retry.
   [[nodiscard]] const std::set<TrialId>& pending_trials() const { return pending_; }
   [[nodiscard]] const std::map<TrialId, FinishedTrial>& finished_trials() const {
     return finished_;
@@ -116,6 +117,9 @@ class SchedulerContext {
   [[nodiscard]] Trial* find_mutable(TrialId id);
   /// @pre the trial is live
   void set_state(TrialId id, TrialState state);
+  /// True: the trial is not among pending_trials() until this is called with false.
+  /// @pre the trial is live
+  void set_waits_for_retry(TrialId id, bool waits);
   /// Leaves the trial out of pending_trials() until the next put_back().
   void set_aside(TrialId id);
   void put_back();
@@ -126,6 +130,8 @@ class SchedulerContext {
   [[nodiscard]] bool take_hold();
 
  private:
+  void sort_in(TrialId id, const Trial& trial);
+
   Mode mode_;
   std::uint64_t seed_;
   Time now_{0};

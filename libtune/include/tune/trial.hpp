@@ -14,7 +14,7 @@ namespace tune {
 enum class TrialState {
   pending,     ///< Waits for a slot: new, or to be started again.
   running,     ///< Has a slot.
-  paused,      ///< Saved, and waits for a decision of the scheduler.
+  paused,      ///< Saved; waits for a decision of the scheduler, or was left so by an interrupt.
   terminated,  ///< Ended well: finished by itself, by a stop criterion or by the scheduler.
   error,       ///< Failed for good.
 };
@@ -55,6 +55,8 @@ class Trial {
   [[nodiscard]] std::uint32_t incarnation() const { return incarnation_; }
   /// Failed starts that count against `max_failures`.
   [[nodiscard]] std::int64_t failures() const { return failures_; }
+  /// True for a time after a failure, whether pending or paused: it cannot be started yet.
+  [[nodiscard]] bool waits_for_retry() const { return waits_for_retry_; }
   /// The newest result that was told to the scheduler.
   [[nodiscard]] const std::optional<Result>& last_result() const { return last_result_; }
   /// The best target value so far, for the scheduler's metric; empty if none was a number.
@@ -90,6 +92,7 @@ class Trial {
   TrialState state_ = TrialState::pending;
   std::uint32_t incarnation_ = 0;
   std::int64_t failures_ = 0;
+  bool waits_for_retry_ = false;
   std::optional<Result> last_result_;
   std::optional<double> best_;
   std::int64_t result_count_ = 0;

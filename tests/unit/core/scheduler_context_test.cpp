@@ -89,6 +89,25 @@ TEST_CASE("chance is keyed by seed, trial and index alone", "[scheduler_context]
   CHECK(draw(context, 1) != draw(SchedulerContext(Mode::max, 8), 1));
 }
 
+TEST_CASE("a trial that waits for its retry is not among the pending ones", "[scheduler_context]") {
+  const TrialId id{1};
+  SchedulerContext context(Mode::max);
+  CHECK_FALSE(context.add(Trial(id)).waits_for_retry());
+  context.set_state(id, TrialState::running);
+  context.set_waits_for_retry(id, true);
+  context.set_state(id, TrialState::pending);
+  CHECK(context.find(id)->waits_for_retry());
+  CHECK(context.pending_trials().empty());
+  context.set_aside(id);
+  context.put_back();
+  CHECK(context.pending_trials().empty());
+  context.set_state(id, TrialState::paused);
+  context.set_state(id, TrialState::pending);
+  CHECK(context.pending_trials().empty());
+  context.set_waits_for_retry(id, false);
+  CHECK(context.pending_trials() == std::set{id});
+}
+
 TEST_CASE("hold is taken once", "[scheduler_context]") {
   SchedulerContext context(Mode::max);
   CHECK_FALSE(context.take_hold());

@@ -81,7 +81,8 @@ struct Pause {
   std::uint32_t incarnation = 0;
   NodeId node;
 };
-/// End at the next step boundary as `stopped`. `save`: store a checkpoint first (at_end).
+/// End at the next step boundary as `stopped`. `save`: store a checkpoint first, if that is
+/// possible there.
 struct Stop {
   TrialId trial;
   std::uint32_t incarnation = 0;

@@ -32,8 +32,12 @@ struct EngineOptions {
   Resources resources;
   StopCriteria stop;
   CheckpointOptions checkpoint;
-  bool trainable_checkpoints = false;  ///< The trainable can save and load.
-  std::int64_t max_failures = 0;
+  bool trainable_checkpoints = false;         ///< The trainable can save and load.
+  std::int64_t max_failures = 0;              ///< Retries of a trial; -1: no bound.
+  Time retry_pause{0};                        ///< Before the first retry; doubles each time.
+  Time max_retry_pause{60};                   ///< However often it doubles.
+  std::int64_t max_experiment_failures = -1;  ///< One more error interrupts; -1: no bound.
+  bool fail_fast = false;                     ///< The first error interrupts.
   std::uint64_t seed = 0;
   std::optional<Time> time_budget;
   bool fixed_cluster = true;  ///< No node will join later: what fits none is refused.
@@ -50,7 +54,7 @@ struct EngineOptions {
 ///    node leaves. They may come late, twice and out of order.
 /// 5. A trial waits after a result that reached its horizon until Proceed, Pause or Stop.
 /// 6. Pause, Stop and Save may come at any time after Launch, also when the trial has just ended.
-/// 7. After Finish nothing more is sent.
+/// 7. After Finish nothing more is sent; timers may still fire.
 class Engine {
  public:
   /// @throws std::invalid_argument for options that cannot work with this scheduler.

@@ -87,6 +87,8 @@ struct TimerFired {
 /// Somebody wants the experiment to end: running trials are stopped.
 struct StopRequested {
   std::string reason;
+  /// An interrupt: running trials are told to save and to end, and stay unfinished.
+  bool interrupts = false;
 };
 
 using Event =

@@ -77,6 +77,12 @@ class EngineChecker {
   void on(const engine::Finish& command);
 
   void note_refusal(TrialId id);
+  void note_pause(TrialLog& trial) const;
+  void note_failed_trial();
+  void begin_interrupt();
+  [[nodiscard]] bool may_be_judged() const;
+  [[nodiscard]] bool has_thrown_now() const;
+  void check_left(TrialId id, const TrialLog& trial, const engine::RecordTrialState& record) const;
   /// Each gives the weights with which the launch starts.
   std::string check_source(const TrialLog& trial, const engine::Launch& launch) const;
   std::string check_adoption(const TrialLog& trial, const engine::Launch& launch) const;
@@ -96,6 +102,7 @@ class EngineChecker {
   void check_trial(TrialId id, const TrialLog& trial) const;
   void check_counts(const engine::Engine& engine) const;
   void check_waiting(const engine::Engine& engine) const;
+  void check_pauses(const engine::Engine& engine) const;
   /// What the stop criteria say.
   struct Verdict {
     Certainty stop_trial = Certainty::no;
@@ -115,8 +122,9 @@ class EngineChecker {
     TrialId trial;
     std::uint32_t incarnation = 0;
     engine::TrialReport report;
-    bool is_new = false;        ///< Beyond all that was recorded before, and nothing is decided.
-    bool is_beyond = false;     ///< Beyond all that was recorded before, and no stop is decided.
+    bool is_new = false;  ///< Beyond all that was recorded before, and nothing is decided.
+    /// It is beyond all that was recorded before, and nothing ended the trial or the experiment.
+    Certainty is_open = Certainty::no;
     bool must_be_told = false;  ///< To the scheduler.
     bool may_be_told = false;
     bool is_waiting = false;  ///< It reached the horizon, so that a decision comes in time.
@@ -158,6 +166,8 @@ class EngineChecker {
   std::optional<std::uint64_t> budget_timer_;
   Time now_{0};
   bool ending_ = false;  // somebody ended the experiment before this event or with it
+  Certainty interrupted_ = Certainty::no;  // by an interrupt, which ends no trial
+  std::int64_t failed_trials_ = 0;
   bool scheduler_threw_ = false;
   bool is_exhausted_ = false;
   bool has_lost_slots_ = false;

@@ -67,6 +67,7 @@ class EngineWorld : private SimulatedTrial::Surroundings {
   /// A node leaves now; the engine hears of it a little later.
   void leave(NodeId node);
   void request_stop(const std::string& reason);
+  void request_interrupt(const std::string& reason);
   /// Called when nothing goes on any more though the experiment has not ended; false: a hang.
   void on_standstill(std::function<bool()> action) { on_standstill_ = std::move(action); }
 

@@ -79,6 +79,8 @@ struct TrialLog {
   std::int64_t searcher_told = 0;     ///< The newest iteration of a TellSearcherResult.
   bool is_told = false;               ///< The searcher knows its end.
   bool is_lost = false;               ///< Its thread was abandoned.
+  bool was_interrupted = false;       ///< Its last start ended so that it must stay unfinished.
+  std::optional<double> retry_at_s;   ///< No start before that.
 
   [[nodiscard]] bool has_ended() const {
     return state == TrialState::terminated || state == TrialState::error;

@@ -215,6 +215,7 @@ void CallbackHub::experiment_ended(const ExperimentEnd& end) {
   log({{"event", "experiment_ended"},
        {"reason", end.reason},
        {end.error.empty() ? "" : "error", end.error},
+       {end.interrupted ? "interrupted" : "", "true"},
        {"terminated", std::to_string(end.terminated_trials)},
        {"failed", std::to_string(end.failed_trials)},
        {"unfinished", std::to_string(end.unfinished_trials)}});

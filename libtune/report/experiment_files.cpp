@@ -172,6 +172,7 @@ Json experiment_json(const ExperimentInfo& info, const std::optional<ExperimentE
   if (end) {
     json["end"] = {{"reason", end->reason},
                    {"error", end->error},
+                   {"interrupted", end->interrupted},
                    {"terminated_trials", end->terminated_trials},
                    {"failed_trials", end->failed_trials},
                    {"unfinished_trials", end->unfinished_trials}};
@@ -197,11 +198,14 @@ ExperimentFile read_experiment_file(const std::filesystem::path& experiment) {
     }
     if (json.contains("end")) {
       const Json& end = json.at("end");
-      file.end =
-          ExperimentEnd{end.at("terminated_trials").get<std::int64_t>(),
-                        end.at("failed_trials").get<std::int64_t>(),
-                        end.at("unfinished_trials").get<std::int64_t>(),
-                        end.at("reason").get<std::string>(), end.at("error").get<std::string>()};
+      file.end = ExperimentEnd{
+          end.at("terminated_trials").get<std::int64_t>(),
+          end.at("failed_trials").get<std::int64_t>(),
+          end.at("unfinished_trials").get<std::int64_t>(),
+          end.at("reason").get<std::string>(),
+          end.at("error").get<std::string>(),
+          end.value("interrupted", false),  // files of older versions have none
+      };
     }
     return file;
   } catch (const Json::exception& error) {

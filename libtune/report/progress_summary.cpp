@@ -82,7 +82,10 @@ void Summary::add_counts() {
 
 void Summary::add_end() {
   if (!progress_.end) return;
-  if (progress_.end->reason != usual_end) add("reason", StyledLine(text_of(progress_.end->reason)));
+  if (progress_.end->reason != usual_end) {
+    add("reason", StyledLine((progress_.end->interrupted ? "interrupted: " : "") +
+                             text_of(progress_.end->reason)));
+  }
   if (!progress_.end->error.empty()) {
     add("fault", StyledLine(text_of(progress_.end->error), Style::bad));
   }

@@ -70,6 +70,9 @@ class ResultGrid {
   [[nodiscard]] const std::filesystem::path& path() const { return info_.path; }
   [[nodiscard]] const ExperimentInfo& experiment() const { return info_; }
   [[nodiscard]] const ExperimentEnd& experiment_end() const { return end_; }
+  /// True if the experiment ended before its time and left unfinished what ran: by fail_fast, say.
+  /// experiment_end().reason says why. False of one that runs, or was killed.
+  [[nodiscard]] bool interrupted() const { return end_.interrupted; }
 
   /// The best trial by the experiment's metric and mode, or by those given. Ties go to the lowest
   /// id; a trial whose values are all not finite is never the best.

@@ -211,5 +211,16 @@ TEST_CASE("the summary of a search that went wrong", "[progress_renderer]") {
   CHECK(lines[14] == "         and 995 more");
 }
 
+TEST_CASE("the summary of an interrupted search", "[progress_renderer]") {
+  Progress progress = sample_progress();
+  progress.counts = {.pending = 1, .paused = 2, .error = 1};
+  progress.end = ExperimentEnd{};
+  progress.end->reason = "trial 5 failed, and fail_fast is set";
+  progress.end->interrupted = true;
+  const Lines lines = render_summary(progress, {});
+  CHECK(lines.at(0) == "ended    4 trials in 3:12: 1 error, 3 unfinished");
+  CHECK(lines.at(2) == "reason   interrupted: trial 5 failed, and fail_fast is set");
+}
+
 }  // namespace
 }  // namespace tune::report

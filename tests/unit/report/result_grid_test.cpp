@@ -259,7 +259,17 @@ TEST_CASE("the results in memory and those of the directory are the same", "[res
     check_everything(results, moved / "");
     CHECK(results.experiment_end().reason == "time budget");
     CHECK(results.experiment_end().error == "and a fault");
+    CHECK_FALSE(results.interrupted());
     CHECK(results.experiment_end().unfinished_trials == 3);
+  }
+  SECTION("of an interrupted one") {
+    run.end({1, 1, 3, "Ctrl-C", "", true});
+    CHECK(run.hub().take_results().interrupted());
+    const ResultGrid results = ResultGrid::open(run.path());
+    check_everything(results, run.path());
+    CHECK(results.interrupted());
+    CHECK(results.experiment_end().reason == "Ctrl-C");
+    CHECK(results.json().at("end").at("interrupted") == true);
   }
   SECTION("of a broken-off one, in memory") {
     check_everything(run.hub().take_results(), run.path());

@@ -33,6 +33,18 @@ void require_seconds(const std::string& field, std::chrono::duration<double> val
   refuse(field + " must be at least 0 s, is " + core::number_text(value.count()) + " s");
 }
 
+void require_pause(const std::string& field, std::chrono::duration<double> pause) {
+  if (pause.count() >= 0 && std::isfinite(pause.count())) return;
+  refuse(field + " must be at least 0 s and finite, is " + core::number_text(pause.count()) + " s");
+}
+
+void check_failure_options(const FailureOptions& options) {
+  require_at_least("failure.max_failures", options.max_failures, -1);
+  require_pause("failure.retry_pause", options.retry_pause);
+  require_pause("failure.max_retry_pause", options.max_retry_pause);
+  require_at_least("failure.max_experiment_failures", options.max_experiment_failures, -1);
+}
+
 void check_trainable(const TrainableSpec& trainable) {
   if (trainable.name.empty()) refuse("trainable: it has no name");
   if (static_cast<bool>(trainable.make) == static_cast<bool>(trainable.function)) {
@@ -44,7 +56,7 @@ void check_numbers(const Experiment& experiment) {
   require_count_or_minus_1("num_samples", experiment.num_samples);
   require_count_or_minus_1("max_trials", experiment.max_trials);
   check_checkpoint_options(experiment.checkpoint);
-  require_at_least("failure.max_failures", experiment.failure.max_failures, -1);
+  check_failure_options(experiment.failure);
   require_at_least("max_concurrent", experiment.max_concurrent, 0);
   if (experiment.verbosity < 0 || experiment.verbosity > 2) {
     refuse("verbosity must be 0, 1 or 2, is " + std::to_string(experiment.verbosity));

@@ -94,6 +94,14 @@ Json describe_resources(const Resources& resources) {
           {"custom", resources.custom}};
 }
 
+Json describe_failure_options(const FailureOptions& options) {
+  return {{"max_failures", options.max_failures},
+          {"retry_pause", options.retry_pause.count()},
+          {"max_retry_pause", options.max_retry_pause.count()},
+          {"max_experiment_failures", options.max_experiment_failures},
+          {"fail_fast", options.fail_fast}};
+}
+
 /// What experiment.json holds.
 Json define(const TrainableSpec& trainable, const Experiment& experiment, std::uint64_t seed) {
   const auto objective = objective_of(experiment);
@@ -110,7 +118,7 @@ Json define(const TrainableSpec& trainable, const Experiment& experiment, std::u
       {"resources", describe_resources(experiment.resources)},
       {"stop", experiment.stop.json()},
       {"checkpoint", describe(experiment.checkpoint)},
-      {"failure", {{"max_failures", experiment.failure.max_failures}}},
+      {"failure", describe_failure_options(experiment.failure)},
       {"seed", seed},
       {"max_concurrent", experiment.max_concurrent},
       {"time_budget", experiment.time_budget ? Json(experiment.time_budget->count()) : Json()},
@@ -166,6 +174,10 @@ engine::EngineOptions engine_options(const TrainableSpec& trainable, const Exper
   options.checkpoint = experiment.checkpoint;
   options.trainable_checkpoints = trainable.checkpoints;
   options.max_failures = experiment.failure.max_failures;
+  options.retry_pause = experiment.failure.retry_pause;
+  options.max_retry_pause = experiment.failure.max_retry_pause;
+  options.max_experiment_failures = experiment.failure.max_experiment_failures;
+  options.fail_fast = experiment.failure.fail_fast;
   options.seed = info.seed;
   options.time_budget = experiment.time_budget;
   return options;

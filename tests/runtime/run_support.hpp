@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +17,8 @@
 
 namespace tune::test {
 
-/// An experiment below `folder` that writes no result files and shows nothing; on 2 slots.
+/// An experiment below `folder` that writes no result files, shows nothing and retries at once; on
+/// 2 slots.
 inline Experiment small_experiment(const TemporaryFolder& folder) {
   Experiment experiment;
   experiment.name = "run";
@@ -24,6 +26,7 @@ inline Experiment small_experiment(const TemporaryFolder& folder) {
   experiment.seed = 1;
   experiment.local = {.cpus = 2};
   experiment.exporters = {};
+  experiment.failure.retry_pause = std::chrono::seconds(0);
   experiment.verbosity = 0;
   return experiment;
 }

@@ -29,8 +29,17 @@ enum class Isolation {
   threads,
 };
 
+/// What becomes of trials that fail, and of the experiment with them.
 struct FailureOptions {
   std::int64_t max_failures = 0;  ///< Retries of a trial from its last checkpoint; -1: no limit.
+  /// Before the first retry of a trial; doubles with each further failure of that trial. 0: none.
+  /// Its slot is free meanwhile. Not after the loss of a node, which is no failure of the trial.
+  std::chrono::duration<double> retry_pause = std::chrono::seconds(1);
+  std::chrono::duration<double> max_retry_pause = std::chrono::seconds(60);
+  /// So many trials may end as `error`, for whatever reason; one more interrupts the experiment:
+  /// what runs is saved and left unfinished, nothing new starts. -1: no limit.
+  std::int64_t max_experiment_failures = -1;
+  bool fail_fast = false;  ///< The first trial that ends as `error` interrupts the experiment.
 };
 
 /// A hyperparameter search: everything that tune_run() needs to know, with its defaults.

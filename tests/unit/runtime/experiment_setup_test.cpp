@@ -161,6 +161,17 @@ TEST_CASE("numbers out of range are refused by the name of their field", "[exper
       {[](Experiment& e) { e.checkpoint.every = -1; }, "checkpoint.every must be at least 0"},
       {[](Experiment& e) { e.checkpoint.keep = 0; }, "checkpoint.keep must be at least 1, is 0"},
       {[](Experiment& e) { e.failure.max_failures = -2; }, "max_failures must be at least -1"},
+      {[](Experiment& e) { e.failure.retry_pause = Seconds(-1); },
+       "failure.retry_pause must be at least 0 s and finite, is -1 s"},
+      {[=](Experiment& e) { e.failure.retry_pause = Seconds(nan); }, "failure.retry_pause must be"},
+      {[](Experiment& e) { e.failure.max_retry_pause = Seconds(-0.5); },
+       "failure.max_retry_pause must be at least 0 s and finite, is -0.5 s"},
+      {[=](Experiment& e) {
+         e.failure.max_retry_pause = Seconds(std::numeric_limits<double>::infinity());
+       },
+       "failure.max_retry_pause must be at least 0 s and finite, is inf s"},
+      {[](Experiment& e) { e.failure.max_experiment_failures = -2; },
+       "failure.max_experiment_failures must be at least -1, is -2"},
       {[](Experiment& e) { e.max_concurrent = -1; }, "max_concurrent must be at least 0"},
       {[](Experiment& e) { e.verbosity = 3; }, "verbosity must be 0, 1 or 2, is 3"},
       {[](Experiment& e) { e.time_budget = Seconds(0); }, "time_budget must be above 0 s, is 0 s"},
@@ -366,7 +377,10 @@ TEST_CASE("the definition holds all that a run was made of", "[experiment_setup]
   experiment.scheduler = asha({.max_t = 27});
   experiment.resources = {.cpu = 0.5};
   experiment.stop = {{"training_iteration", 27}};
-  experiment.failure.max_failures = 3;
+  experiment.failure = {.max_failures = 3,
+                        .retry_pause = std::chrono::milliseconds(500),
+                        .max_experiment_failures = 9,
+                        .fail_fast = true};
   experiment.seed = 18446744073709551615U;
   const Json definition = set_up(saving_function(), experiment).info.definition;
   CHECK(definition.at("trainable") == "train");
@@ -379,7 +393,11 @@ TEST_CASE("the definition holds all that a run was made of", "[experiment_setup]
   CHECK(definition.at("scheduler").at("max_t") == 27);
   CHECK(definition.at("resources").at("cpu") == 0.5);
   CHECK(definition.at("stop") == experiment.stop.json());
-  CHECK(definition.at("failure").at("max_failures") == 3);
+  CHECK(definition.at("failure") == Json{{"max_failures", 3},
+                                         {"retry_pause", 0.5},
+                                         {"max_retry_pause", 60.0},
+                                         {"max_experiment_failures", 9},
+                                         {"fail_fast", true}});
   CHECK(definition.at("seed") == 18446744073709551615U);
   CHECK_FALSE(definition.at("tune_version").get<std::string>().empty());
 }

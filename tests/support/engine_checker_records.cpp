@@ -197,7 +197,11 @@ void EngineChecker::check_left(TrialId id, const TrialLog& trial,
                 record.reason == "never chosen by the scheduler")) {
     broken(id, "is ended though it waits for its retry");
   }
-  if (record.reason.find("interrupted: ") != 0) return;
+  if (record.reason.find("interrupted: ") != 0) {
+    const bool is_left = trial.state == TrialState::running && record.state == TrialState::pending;
+    if (is_left && interrupted_ == Certainty::yes) broken(id, "is left and not said to be");
+    return;
+  }
   if (interrupted_ == Certainty::no) broken(id, "is said to be interrupted and nothing was");
   const TrialState wanted = trial.checkpoints.empty() ? TrialState::pending : TrialState::paused;
   if (record.state != wanted) {

@@ -35,10 +35,11 @@ endfunction()
 #   LINK <target>...     beside tune::tune: tune::engine for its private headers, CAF::core, ...
 #   LABELS <label>...    the folder's name by default
 #   TIMEOUT <seconds>    for each test case, 30 by default; longer under sanitizers
+#   ON_PROCESSES         runs what is not tagged [threads] once more, with TUNE_TEST_ISOLATION=processes
 #   USES_CAF             starts actors, or calls what does: left out under the thread sanitizer
 #   NO_UNITY)            as in tune_add_folder()
 function(tune_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CAF;NO_UNITY" "TIMEOUT" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ON_PROCESSES;USES_CAF;NO_UNITY" "TIMEOUT" "SOURCES;LINK;LABELS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tune_add_test(${name}): unknown argument: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -72,4 +73,11 @@ function(tune_add_test name)
     TEST_PREFIX "${name}: "
     PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE ${TUNE_TEST_SKIPPED}
       ENVIRONMENT "${environment}")
+  if(arg_ON_PROCESSES)
+    catch_discover_tests(${name}
+      TEST_SPEC "~[threads]"
+      TEST_PREFIX "${name} on processes: "
+      PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE ${TUNE_TEST_SKIPPED}
+        ENVIRONMENT "${environment}\\\\\\\;TUNE_TEST_ISOLATION=processes")
+  endif()
 endfunction()

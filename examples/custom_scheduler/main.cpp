@@ -91,7 +91,8 @@ void train(const tune::Config& config) {
   }
 }
 
-int main() {
+int main(int argc, char** argv) {
+  tune::init(argc, argv);
   tune::Experiment experiment{
       .storage_path = "results",
       .space = {{"lr", tune::loguniform(1e-4, 1.0)}},

@@ -112,6 +112,7 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tune::init(argc, argv);  // the trials run in worker processes, for which this program is started
   try {
     const std::optional<Options> options = parse_options(argc, argv);
     return options ? run(*options) : EXIT_SUCCESS;

@@ -4,7 +4,6 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -12,11 +11,9 @@
 
 namespace fs = std::filesystem;
 
-// Trials run at the same time: each line is written as a whole.
+// Goes to the file `stdout` in the trial's directory.
 void say(const std::string& text) {
-  std::ostringstream line;
-  line << "trial " << tune::track::context().trial_id << ' ' << text << '\n';
-  std::cout << line.str() << std::flush;
+  std::cout << "trial " << tune::track::context().trial_id << ' ' << text << '\n';
 }
 
 void train(const tune::Config& config) {
@@ -48,7 +45,8 @@ void train(const tune::Config& config) {
 }
 TUNE_REGISTER_FUNCTION(train, {.checkpoints = true})
 
-int main() {
+int main(int argc, char** argv) {
+  tune::init(argc, argv);
   tune::Experiment experiment{
       .storage_path = "results",
       .space = {{"lr", tune::grid_search({0.01, 0.1, 0.3})}},
@@ -65,5 +63,7 @@ int main() {
       std::cout << ' ' << result.training_iteration;
     }
     std::cout << ", loss " << trial.metrics.at("loss").as_double() << '\n';
+    std::ifstream output(trial.path / "stdout");
+    for (std::string line; std::getline(output, line);) std::cout << "  it said: " << line << '\n';
   }
 }

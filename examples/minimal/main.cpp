@@ -17,7 +17,8 @@ class Parabola final : public tune::Trainable {
   double x_ = 0;
 };
 
-int main() {
+int main(int argc, char** argv) {
+  tune::init(argc, argv);
   const tune::ResultGrid results = tune::tune_run<Parabola>({
       .storage_path = "results",
       .space = {{"lr", tune::loguniform(1e-4, 1.0)}},

@@ -43,6 +43,7 @@ void show(const tune::ResultGrid& results) {
 }
 
 int main(int argc, char** argv) {
+  tune::init(argc, argv);
   if (argc > 1 && std::string(argv[1]) == "search") {
     const tune::ResultGrid results =
         tune::tune_run(train, {

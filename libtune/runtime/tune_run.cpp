@@ -1,5 +1,6 @@
 #include <tune/tune_run.hpp>
 
+#include "program_function.hpp"
 #include "runtime/experiment_setup.hpp"
 #include "runtime/run_experiment.hpp"
 
@@ -16,7 +17,9 @@ ResultGrid tune_run(const std::string& name, Experiment& experiment) {
 }
 
 ResultGrid tune_run(void (*function)(const Config&), Experiment& experiment) {
-  return tune_run(find_function(function), experiment);
+  TrainableSpec spec = find_function(function);
+  if (spec.key.empty()) spec.key = runtime::program_function_key(function);
+  return tune_run(spec, experiment);
 }
 
 }  // namespace tune

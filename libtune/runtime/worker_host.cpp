@@ -20,8 +20,9 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds longest_wait{10.0 * 365 * 24 * 3600};
-/// After a worker's end its socket ends at once, unless somebody else holds it.
-constexpr std::chrono::seconds socket_wait{2};
+/// A worker's end and that of its socket come together, unless somebody else holds the socket or
+/// the worker has closed it.
+constexpr std::chrono::seconds other_end_wait{2};
 
 std::chrono::steady_clock::duration clock_time(Seconds seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -45,9 +46,7 @@ HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
       [this](const SocketBytes& message) { on_bytes(message.bytes); },
       [this](const SocketClosed&) {
         process_.is_socket_closed = true;
-        if (process_.exit.empty() && !process_.is_retired) {
-          break_off("closed its connection to the agent");
-        }
+        await_other_end();
         settle();
       },
       [this](const WorkerSpawned& report) { process_.pid = report.pid; },
@@ -259,15 +258,19 @@ void WorkerHost::retire() {
 void WorkerHost::on_exit(std::string how) {
   process_.exit = std::move(how);
   process_.kill_at.reset();
-  process_.socket_deadline = Clock::now() + socket_wait;
   step_deadline_.reset();
-  wake_at(*process_.socket_deadline);
+  await_other_end();
   settle();
+}
+
+void WorkerHost::await_other_end() {
+  process_.end_deadline = Clock::now() + other_end_wait;
+  wake_at(*process_.end_deadline);
 }
 
 // Once the process is gone and all that it sent was read.
 void WorkerHost::settle() {
-  if (process_.exit.empty() || (!process_.is_socket_closed && process_.socket_deadline)) return;
+  if (process_.exit.empty() || (!process_.is_socket_closed && process_.end_deadline)) return;
   // A process that never came into being is the trial's loss; another one would fare no better.
   if (waiting_start_ && !process_.has_started) start_trial();
   if (trial_) {
@@ -327,8 +330,9 @@ void WorkerHost::wake_at(Clock::time_point time) {
 void WorkerHost::on_timer() {
   next_timer_.reset();
   const auto now = Clock::now();
-  if (process_.socket_deadline && *process_.socket_deadline <= now) {
-    process_.socket_deadline.reset();
+  if (process_.end_deadline && *process_.end_deadline <= now) {
+    process_.end_deadline.reset();
+    if (process_.exit.empty()) break_off("closed its connection to the agent");
     settle();
   }
   if (step_deadline_ && *step_deadline_ <= now) {
@@ -336,7 +340,7 @@ void WorkerHost::on_timer() {
     break_off("made no step within " + text(setup_.times.step_timeout) + " (step_timeout)");
   }
   if (process_.kill_at && *process_.kill_at <= now) go_on_killing();
-  for (const auto& time : {process_.kill_at, step_deadline_, process_.socket_deadline}) {
+  for (const auto& time : {process_.kill_at, step_deadline_, process_.end_deadline}) {
     if (time) wake_at(*time);
   }
 }

@@ -24,6 +24,7 @@
 
 #include <tune/registry.hpp>
 
+#include "program_function.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/experiment_presence.hpp"
 #include "runtime/frame.hpp"
@@ -60,6 +61,11 @@ bool has_children() {
   ::_exit(1);
 }
 
+TrainableSpec find_trainable_of(const std::string& key) {
+  const auto function = program_function(key);
+  return function ? find_function(*function) : detail::find_key(key);
+}
+
 void flush_output() {
   std::cout.flush();
   std::clog.flush();
@@ -68,7 +74,7 @@ void flush_output() {
 
 bool is_good_end(engine::EndKind kind) {
   return kind == engine::EndKind::finished || kind == engine::EndKind::stopped ||
-         kind == engine::EndKind::paused;
+         kind == engine::EndKind::paused || kind == engine::EndKind::invalid;
 }
 
 class Worker {
@@ -134,7 +140,7 @@ void Worker::on(StartTrial& command) {
   }
   try {
     if (!pool_ || trainable_ != command.trainable)
-      pool_.emplace(detail::find_key(command.trainable));
+      pool_.emplace(find_trainable_of(command.trainable));
     trainable_ = command.trainable;
     pool_->start(std::move(command.run), link);
   } catch (const std::exception& error) {

@@ -56,7 +56,7 @@ int run_crowd(Experiment& experiment) {
   return crowd.most();
 }
 
-TEST_CASE("max_concurrent is never exceeded", "[concurrency]") {
+TEST_CASE("max_concurrent is never exceeded", "[concurrency][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.local = {.cpus = 8};
@@ -64,7 +64,7 @@ TEST_CASE("max_concurrent is never exceeded", "[concurrency]") {
   CHECK(run_crowd(experiment) <= 3);
 }
 
-TEST_CASE("RS-04: a custom resource bounds the trials that use it", "[RS-04]") {
+TEST_CASE("RS-04: a custom resource bounds the trials that use it", "[RS-04][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.local = {.cpus = 8, .custom = {{"license", 2}}};
@@ -72,7 +72,7 @@ TEST_CASE("RS-04: a custom resource bounds the trials that use it", "[RS-04]") {
   CHECK(run_crowd(experiment) <= 2);
 }
 
-TEST_CASE("as many trials run at once as there are slots", "[concurrency]") {
+TEST_CASE("as many trials run at once as there are slots", "[concurrency][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.local = {.cpus = 4};
@@ -112,7 +112,7 @@ TEST_CASE("SE-02: the same seed gives the same configurations on 1 and 4 slots",
   CHECK(runs[0] == runs[1]);
 }
 
-TEST_CASE("experiments run side by side and within one another", "[concurrency]") {
+TEST_CASE("experiments run side by side and within one another", "[concurrency][threads]") {
   const TemporaryFolder folder;
   const auto search = [&](const std::string& name, auto function) {
     Experiment experiment = small_experiment(folder);
@@ -179,7 +179,7 @@ class SlowCallback final : public Callback {
   std::atomic<bool> in_order{true};
 };
 
-TEST_CASE("a slow callback holds its trial back and loses nothing", "[concurrency]") {
+TEST_CASE("a slow callback holds its trial back and loses nothing", "[concurrency][threads]") {
   const TemporaryFolder folder;
   const auto callback = std::make_shared<SlowCallback>();
   Experiment experiment = small_experiment(folder);

@@ -104,7 +104,7 @@ void train_with_checkpoints(const Config&) {
   }
 }
 
-TEST_CASE("paused trials go on where they were", "[decisions]") {
+TEST_CASE("paused trials go on where they were", "[decisions][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.local = {.cpus = 1};
@@ -185,7 +185,7 @@ class StopsTheOther final : public TestScheduler {
   }
 };
 
-TEST_CASE("a stop reaches a trial while its step runs", "[decisions]") {
+TEST_CASE("a stop reaches a trial while its step runs", "[decisions][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.space = {{"id", grid_search({0, 1})}};
@@ -209,7 +209,7 @@ TEST_CASE("a stop reaches a trial while its step runs", "[decisions]") {
   CHECK(results[1].state == TrialState::terminated);
 }
 
-TEST_CASE("a step that ignores a stop is abandoned and tune_run returns", "[decisions]") {
+TEST_CASE("a step that ignores a stop is abandoned and tune_run returns", "[decisions][threads]") {
   // The abandoned thread may still be in them when the test ends.
   static Gate first_runs;
   static Gate leave;
@@ -240,7 +240,7 @@ TEST_CASE("a step that ignores a stop is abandoned and tune_run returns", "[deci
   left.wait();
 }
 
-TEST_CASE("a function that goes on after it said done is abandoned", "[decisions]") {
+TEST_CASE("a function that goes on after it said done is abandoned", "[decisions][threads]") {
   static Gate leave;
   static Gate left;
   const TemporaryFolder folder;
@@ -277,7 +277,7 @@ class HangsInCleanup : public Trainable {
   static inline Gate left;
 };
 
-TEST_CASE("a cleanup that hangs does not keep tune_run", "[decisions]") {
+TEST_CASE("a cleanup that hangs does not keep tune_run", "[decisions][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.stop_grace = std::chrono::milliseconds(1);
@@ -289,7 +289,7 @@ TEST_CASE("a cleanup that hangs does not keep tune_run", "[decisions]") {
   HangsInCleanup::left.wait();
 }
 
-TEST_CASE("a time budget ends the experiment", "[decisions]") {
+TEST_CASE("a time budget ends the experiment", "[decisions][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.space = {{"x", uniform(0, 1)}};

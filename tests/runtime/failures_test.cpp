@@ -77,7 +77,7 @@ TEST_CASE("FA-05: fail_fast leaves the others unfinished, with all that a resume
 }
 
 TEST_CASE("FA-05: a train function that returns when it should stop is left unfinished",
-          "[FA-05]") {
+          "[FA-05][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = four_at_once(folder);
   TrainableSpec spec;
@@ -115,7 +115,7 @@ TEST_CASE("max_experiment_failures bears so many errors", "[failures]") {
   CHECK(results.size() == 10);
 }
 
-TEST_CASE("FA-03: a retry waits for its pause, and others run meanwhile", "[FA-03]") {
+TEST_CASE("FA-03: a retry waits for its pause, and others run meanwhile", "[FA-03][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.space = {{"x", uniform(0, 1)}};

@@ -97,7 +97,7 @@ Experiment faulty_experiment(const TemporaryFolder& folder) {
   return experiment;
 }
 
-TEST_CASE("FA-03: the failure limit counts retries from the last checkpoint", "[FA-03]") {
+TEST_CASE("FA-03: the failure limit counts retries from the last checkpoint", "[FA-03][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   faults->throw_at_step = 4;
@@ -128,7 +128,8 @@ TEST_CASE("FA-03: the failure limit counts retries from the last checkpoint", "[
   }
 }
 
-TEST_CASE("without a checkpoint a retry starts anew and each row stands once", "[faults]") {
+TEST_CASE("without a checkpoint a retry starts anew and each row stands once",
+          "[faults][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.checkpoint.every = 0;
@@ -142,7 +143,7 @@ TEST_CASE("without a checkpoint a retry starts anew and each row stands once", "
   CHECK(iterations(results[0]) == counted_to(6));
 }
 
-TEST_CASE("FA-04: an experiment in which every trial fails ends and says so", "[FA-04]") {
+TEST_CASE("FA-04: an experiment in which every trial fails ends and says so", "[FA-04][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.space = {{"x", uniform(0, 1)}};
@@ -157,7 +158,8 @@ TEST_CASE("FA-04: an experiment in which every trial fails ends and says so", "[
   CHECK_THROWS_WITH(results.best(), Catch::Contains("10") && Catch::Contains("boom in step"));
 }
 
-TEST_CASE("a fault in any phase of the training code ends its trial and no other", "[faults]") {
+TEST_CASE("a fault in any phase of the training code ends its trial and no other",
+          "[faults][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.num_samples = 2;
@@ -177,7 +179,8 @@ TEST_CASE("a fault in any phase of the training code ends its trial and no other
   CHECK(iterations(results[1]) == counted_to(6));
 }
 
-TEST_CASE("FA-06: an invalid configuration is never retried and the searcher is told", "[FA-06]") {
+TEST_CASE("FA-06: an invalid configuration is never retried and the searcher is told",
+          "[FA-06][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.space = {{"x", uniform(0, 1)}};
@@ -207,7 +210,7 @@ TEST_CASE("FA-06: an invalid configuration is never retried and the searcher is 
   CHECK(results.errors().size() < 10);
 }
 
-TEST_CASE("FA-06: a search with no end gives up when nothing is valid", "[FA-06]") {
+TEST_CASE("FA-06: a search with no end gives up when nothing is valid", "[FA-06][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.space = {{"x", uniform(0, 1)}};
@@ -298,7 +301,8 @@ class ThrowingScheduler final : public TestScheduler {
   }
 };
 
-TEST_CASE("a scheduler that throws ends the experiment and keeps what was recorded", "[faults]") {
+TEST_CASE("a scheduler that throws ends the experiment and keeps what was recorded",
+          "[faults][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.scheduler = std::make_unique<ThrowingScheduler>();
@@ -336,7 +340,7 @@ class ThrowingSearcher final : public Searcher {
   std::string where_;
 };
 
-TEST_CASE("a searcher that throws ends the experiment and says where", "[faults]") {
+TEST_CASE("a searcher that throws ends the experiment and says where", "[faults][threads]") {
   const TemporaryFolder folder;
   const std::string where = GENERATE("suggest", "result", "completed");
   Experiment experiment = faulty_experiment(folder);
@@ -377,7 +381,7 @@ TEST_CASE("storage that fails ends the experiment with the path and the reason",
   }
 }
 
-TEST_CASE("a stop criterion that throws ends the experiment", "[faults]") {
+TEST_CASE("a stop criterion that throws ends the experiment", "[faults][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.stop = stop_when(

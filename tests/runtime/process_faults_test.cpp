@@ -121,7 +121,7 @@ TEST_CASE("a fault costs its trial one start, and nobody else anything", "[fault
       {"overflow", "was killed by signal 11"},
       {"hang", "made no step within 1 s (step_timeout) and was killed by signal 9"},
       {"stop", "made no step within 1 s (step_timeout)"},
-      {"close", "closed its connection to the agent"},
+      {"close", "the connection of this worker process to its agent is broken"},
       {"garbage", "sent what is no message"},
       {"no message", "sent what is no message"},
       {"wrong message", "sent what is no message"},

@@ -163,7 +163,7 @@ TEST_CASE("a reporter of the user's takes the place of the display", "[progress]
   CHECK(last.end->reason == "all trials ended");
 }
 
-TEST_CASE("reports come while trials are silent", "[progress]") {
+TEST_CASE("reports come while trials are silent", "[progress][threads]") {
   const TemporaryFolder folder;
   const auto reporter = std::make_shared<KeepingReporter>();
   Experiment experiment = shown_experiment(folder, 1);
@@ -252,7 +252,7 @@ class TerminalOnStderr {
   std::optional<Redirected> stderr_;
 };
 
-TEST_CASE("on a terminal the display is drawn in place", "[progress]") {
+TEST_CASE("on a terminal the display is drawn in place", "[progress][threads]") {
   if (!test::has_pseudo_terminals()) return test::skip_test("there are no pseudo-terminals here");
   const TemporaryFolder folder;
   TerminalOnStderr terminal;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +18,14 @@
 
 namespace tune::test {
 
+/// Where the trials of this run of the tests are: in worker processes if TUNE_TEST_ISOLATION says
+/// so.
+inline Isolation tested_isolation() {
+  const char* value = std::getenv("TUNE_TEST_ISOLATION");
+  return value != nullptr && value == std::string("processes") ? Isolation::processes
+                                                               : Isolation::threads;
+}
+
 /// An experiment below `folder` that writes no result files, shows nothing and retries at once; on
 /// 2 slots.
 inline Experiment small_experiment(const TemporaryFolder& folder) {
@@ -24,6 +33,7 @@ inline Experiment small_experiment(const TemporaryFolder& folder) {
   experiment.name = "run";
   experiment.storage_path = folder.path().string();
   experiment.seed = 1;
+  experiment.isolation = tested_isolation();
   experiment.local = {.cpus = 2};
   experiment.exporters = {};
   experiment.failure.retry_pause = std::chrono::seconds(0);

@@ -187,7 +187,8 @@ class PausesAtFirst final : public TestScheduler {
   [[nodiscard]] bool needs_checkpoints() const override { return true; }
 };
 
-TEST_CASE("SC-09: trials that were paused at 1 go on from there, time after time", "[SC-09]") {
+TEST_CASE("SC-09: trials that were paused at 1 go on from there, time after time",
+          "[SC-09][threads]") {
   constexpr std::size_t trials = 4;
   for (int repetition = 0; repetition < 50; ++repetition) {
     CAPTURE(repetition);

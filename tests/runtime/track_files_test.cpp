@@ -52,6 +52,7 @@ void run_as_trial(const fs::path& storage) {
   spec.checkpoints = true;
   spec.function = train_both_ways;
   Experiment experiment;
+  experiment.isolation = tested_isolation();
   experiment.name = "run";
   experiment.storage_path = storage.string();
   for (const auto& [name, value] : both_config().json().items()) {
@@ -148,7 +149,7 @@ std::vector<std::string> logged_keys(const std::string& log) {
   return lines;
 }
 
-TEST_CASE("one function leaves the same files as a trial and by itself", "[track]") {
+TEST_CASE("one function leaves the same files as a trial and by itself", "[track][threads]") {
   const TemporaryFolder as_trial;
   const TemporaryFolder by_itself;
   run_as_trial(as_trial.path());
@@ -216,7 +217,7 @@ std::string what_a_report_says() {
   return "nothing was refused";
 }
 
-TEST_CASE("while an experiment runs threads without a trial cannot report", "[track]") {
+TEST_CASE("while an experiment runs threads without a trial cannot report", "[track][threads]") {
   const TemporaryFolder folder;
   // A run outside it is open all the while, and stays as it is.
   track::init({.name = "outside", .storage_path = folder.path().string()});

@@ -103,7 +103,7 @@ TEST_CASE("a train function is searched under ASHA", "[tune_run]") {
   CHECK(results.best().training_iteration == 4);
 }
 
-TEST_CASE("a trainable runs by its registered name", "[tune_run]") {
+TEST_CASE("a trainable runs by its registered name", "[tune_run][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.space = {{"x", constant(8.0)}};
@@ -153,7 +153,7 @@ TEST_CASE("ME-07: a run of a function that ends has each row once and says why",
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 42);  // with the header
 }
 
-TEST_CASE("RA-02: reserved names keep their meaning in a run", "[RA-02]") {
+TEST_CASE("RA-02: reserved names keep their meaning in a run", "[RA-02][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.failure.max_failures = 1;
@@ -250,7 +250,7 @@ TEST_CASE("the drawn seed is recorded, and gives the same trials again", "[tune_
   for (std::size_t i = 0; i < 3; ++i) CHECK(once[i].config == again[i].config);
 }
 
-TEST_CASE("trials have seeds of their own, the same at each start", "[tune_run]") {
+TEST_CASE("trials have seeds of their own, the same at each start", "[tune_run][threads]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.num_samples = 2;

@@ -67,7 +67,7 @@ struct Experiment {
   std::vector<Json> points_to_evaluate = {};  ///< First, in order; they count as samples.
   bool avoid_duplicates = true;
   bool strict_metric = true;  ///< A first result without the metric is an error of its trial.
-  Isolation isolation = Isolation::threads;
+  Isolation isolation = Isolation::processes;
   bool reuse_workers = true;                ///< False: a fresh process for each start of a trial.
   LocalResources local = LocalResources();  ///< What this machine offers.
   std::vector<std::string> exporters = {"json", "csv", "tensorboard"};

@@ -31,7 +31,8 @@ class Parabola : public tune::Trainable {
 };
 TUNE_REGISTER_TRAINABLE(Parabola)
 
-int main() {
+int main(int argc, char** argv) {
+  tune::init(argc, argv);
   tune::Experiment experiment{
       .name = "parabola",
       .storage_path = "results",

@@ -63,13 +63,19 @@ class DemandingSearcher final : public Searcher {
   std::optional<Objective> objective_;
 };
 
+Experiment experiment_on_threads() {
+  Experiment experiment;
+  experiment.name = "run";
+  experiment.isolation = Isolation::threads;
+  return experiment;
+}
+
 /// What set_up() says to a definition that `change` spoils; also checks that it leaves no
 /// directory.
 std::string refusal(const std::function<void(Experiment&)>& change,
                     const TrainableSpec& trainable = plain_function()) {
   const TemporaryFolder folder;
-  Experiment experiment;
-  experiment.name = "run";
+  Experiment experiment = experiment_on_threads();
   experiment.storage_path = folder.path().string();
   experiment.local = {.cpus = 4, .gpus = 1};
   change(experiment);
@@ -265,6 +271,19 @@ TEST_CASE("names and places that cannot be are refused", "[experiment_setup]") {
   CHECK_THAT(refusal([](Experiment&) {}, nothing), Contains("nothing"));
 }
 
+TEST_CASE("worker processes are refused where they cannot be", "[experiment_setup]") {
+  const auto on_processes = [](Experiment& e) { e.isolation = Isolation::processes; };
+  TrainableSpec findable = plain_function();
+  findable.key = "name:train";
+  // This test program did not call tune::init().
+  CHECK_THAT(refusal(on_processes, findable),
+             Contains("tune::init(argc, argv)") && Contains("Isolation::threads"));
+  CHECK_THAT(refusal(on_processes, plain_function()), Contains("TUNE_REGISTER_FUNCTION"));
+  const auto with_timeout = [](Experiment& e) { e.step_timeout = std::chrono::seconds(5); };
+  CHECK_THAT(refusal(with_timeout),
+             Contains("step_timeout is 5 s") && Contains("Isolation::processes"));
+}
+
 TEST_CASE("a storage path is a path, a file URI, or begins at home", "[experiment_setup]") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
@@ -272,8 +291,7 @@ TEST_CASE("a storage path is a path, a file URI, or begins at home", "[experimen
   const std::string before = home != nullptr ? home : "";
   ::setenv("HOME", path.c_str(), 1);
   const auto path_of_run = [](const std::string& storage_path) {
-    Experiment experiment;
-    experiment.name = "run";
+    Experiment experiment = experiment_on_threads();
     experiment.storage_path = storage_path;
     const fs::path found = set_up(plain_function(), experiment).info.path;
     CHECK(fs::is_directory(found));
@@ -302,8 +320,7 @@ TEST_CASE("a storage path is a path, a file URI, or begins at home", "[experimen
 
 TEST_CASE("a directory with results in it is not used again", "[experiment_setup]") {
   const TemporaryFolder folder;
-  Experiment experiment;
-  experiment.name = "run";
+  Experiment experiment = experiment_on_threads();
   experiment.storage_path = folder.path().string();
   fs::create_directory(folder.path() / "run");
   CHECK(set_up(plain_function(), experiment).info.path == folder.path() / "run");
@@ -314,8 +331,7 @@ TEST_CASE("a directory with results in it is not used again", "[experiment_setup
 
 TEST_CASE("a refused definition keeps its scheduler and searcher", "[experiment_setup]") {
   const TemporaryFolder folder;
-  Experiment experiment;
-  experiment.name = "run";
+  Experiment experiment = experiment_on_threads();
   experiment.storage_path = folder.path().string();
   experiment.metric = "loss";
   experiment.mode = Mode::min;
@@ -367,8 +383,7 @@ TEST_CASE("a claim that is not kept leaves nothing behind", "[experiment_setup]"
 
 TEST_CASE("the definition holds all that a run was made of", "[experiment_setup]") {
   const TemporaryFolder folder;
-  Experiment experiment;
-  experiment.name = "run";
+  Experiment experiment = experiment_on_threads();
   experiment.storage_path = folder.path().string();
   experiment.space = {{"lr", loguniform(1e-4, 1e-1)}};
   experiment.metric = "loss";

@@ -57,8 +57,8 @@ class WorkerHost {
     std::string exit;   // how it ended; empty while it lives
     std::string fault;  // what it is killed for
     Killing killing = Killing::no;
-    std::optional<Clock::time_point> kill_at;          // the next step of killing
-    std::optional<Clock::time_point> socket_deadline;  // after the exit
+    std::optional<Clock::time_point> kill_at;       // the next step of killing
+    std::optional<Clock::time_point> end_deadline;  // for the other, of exit and socket's end
   };
   struct HostedTrial {
     engine::Launch launch;
@@ -78,6 +78,7 @@ class WorkerHost {
   void on(WorkerNews& news);
   void on(WorkerBye& bye);
   void on_exit(std::string how);
+  void await_other_end();
   void settle();
   void end();
 

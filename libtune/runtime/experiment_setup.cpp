@@ -256,6 +256,8 @@ ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment) {
   setup.isolation = experiment.isolation;
   setup.times = {experiment.stop_grace, experiment.kill_grace, experiment.step_timeout};
   setup.reuse_workers = experiment.reuse_workers;
+  setup.exit_on_signal = experiment.exit_on_signal;
+  setup.verbosity = experiment.verbosity;
   setup.hub = std::make_shared<report::CallbackHub>(experiment.exporters, callbacks_of(experiment));
   // Whatever is refused leaves scheduler, searcher and disk as they were, for another try.
   DirectoryClaim claim(setup.info.path);

@@ -1,7 +1,10 @@
 #include "runtime/run_experiment.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
+#include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -22,6 +25,7 @@
 #include "runtime/messages.hpp"
 #include "runtime/runner_pool.hpp"
 #include "runtime/searcher_actor.hpp"
+#include "signal_watch.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -66,8 +70,9 @@ class Run {
   void begin(ExperimentSetup& setup, const Stage& stage);
   /// Waits until the experiment is over. @throws std::logic_error if an actor met a fault of ours.
   ExperimentEnd wait();
-  /// Ends all actors: first who runs trials, last who records.
-  void end(ExperimentEnd end);
+  /// Ends all actors: first who runs trials, last who records. The signal that is to end the
+  /// program too; 0: none.
+  [[nodiscard]] int end(ExperimentEnd end);
 
  private:
   template <class Handle>
@@ -82,6 +87,7 @@ class Run {
   SearcherActor searcher_;
   CallbackActor callbacks_;
   AgentActor agent_;
+  std::optional<SignalWatch> signals_;
 };
 
 void Run::begin(ExperimentSetup& setup, const Stage& stage) {
@@ -101,6 +107,10 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   driver_setup.owner = caf::actor_cast<caf::actor>(self_);
   if (setup.hub->reports_progress()) driver_setup.status_interval = Time(0.25);
   const DriverActor driver = watch(system_.spawn(drive, std::move(driver_setup)));
+  signals_.emplace([driver](int signal) {
+    const std::string name = signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM";
+    caf::anon_send(driver, engine::StopRequested{name, true});
+  });
   AgentSetup agent_setup;
   agent_setup.driver = driver;
   agent_setup.threads = stage_.threads;
@@ -136,13 +146,17 @@ ExperimentEnd Run::wait() {
   return std::move(*end);
 }
 
-void Run::end(ExperimentEnd end) {
+int Run::end(ExperimentEnd end) {
   self_->send(agent_, EndNode{});
   await(agent_.address());
   caf::anon_send_exit(searcher_, caf::exit_reason::user_shutdown);
   await(searcher_.address());
   self_->send(callbacks_, EndRecords{std::move(end), stage_.shut_down()});
   await(callbacks_.address());
+  // Where several experiments run, the last one ends the program.
+  const int signal = SignalWatch::is_last() ? SignalWatch::signal() : 0;
+  signals_.reset();
+  return signal;
 }
 
 void Run::await(const caf::actor_addr& actor) {
@@ -158,28 +172,52 @@ void Run::on_down(const caf::down_msg& down) {
   }
 }
 
+struct RunOutcome {
+  ExperimentEnd end;
+  int signal = 0;  // that is to end the program; 0: none
+};
+
+/// Runs all actors, from the first to the last. No process is left then.
+RunOutcome run_actors(ExperimentSetup& setup) {
+  // It outlives all actors: its end waits for processes that end once an actor has let go of them.
+  const Stage stage = make_stage(setup);
+  ActorConfig config(stage.processes != nullptr);
+  caf::actor_system system(config);
+  Run run(system);
+  try {
+    run.begin(setup, stage);
+  } catch (const std::system_error& error) {
+    throw std::system_error(error.code(), "cannot start the threads of the experiment");
+  }
+  RunOutcome outcome;
+  outcome.end = run.wait();
+  outcome.signal = run.end(outcome.end);
+  return outcome;
+}
+
+[[noreturn]] void exit_by_signal(int signal, const ExperimentSetup& setup,
+                                 const ResultGrid& results) {
+  if (setup.verbosity > 0) {
+    const auto unfinished =
+        std::count_if(results.begin(), results.end(), [](const TrialResult& trial) {
+          return trial.state == TrialState::paused || trial.state == TrialState::pending;
+        });
+    std::cerr << "tune: interrupted, " << unfinished << " trials are unfinished: their last "
+              << "checkpoints and all results are below " << setup.info.path.string()
+              << "\ntune: to search anew, give another name\n";
+  }
+  std::exit(128 + signal);
+}
+
 }  // namespace
 
 ResultGrid run_experiment(ExperimentSetup setup) {
   const ExperimentPresence presence;
-  // It outlives all actors: its end waits for processes that end once an actor has let go of them.
-  const Stage stage = make_stage(setup);
-  ExperimentEnd end;
-  {
-    ActorConfig config(stage.processes != nullptr);
-    caf::actor_system system(config);
-    Run run(system);
-    try {
-      run.begin(setup, stage);
-    } catch (const std::system_error& error) {
-      throw std::system_error(error.code(), "cannot start the threads of the experiment");
-    }
-    end = run.wait();
-    run.end(end);
-  }
+  auto [end, signal] = run_actors(setup);
   ResultGrid results = setup.hub->take_results();
   if (end.error.empty()) end.error = setup.hub->storage_error().value_or("");
   if (!end.error.empty()) throw ExperimentError(end.error, std::move(results));
+  if (signal != 0 && setup.exit_on_signal) exit_by_signal(signal, setup, results);
   return results;
 }
 

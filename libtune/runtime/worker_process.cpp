@@ -31,6 +31,7 @@
 #include "runtime/guardian.hpp"
 #include "runtime/runner_pool.hpp"
 #include "runtime/wire.hpp"
+#include "signal_watch.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -239,6 +240,7 @@ void serve_worker() {
   // To where no file of the training code lands if it closes what is not its own.
   Descriptor socket(::fcntl(inherited_socket, F_DUPFD_CLOEXEC, least_socket));
   ::close(inherited_socket);
+  disarm_sigpipe();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     Worker(std::move(socket)).serve();

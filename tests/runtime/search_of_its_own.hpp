@@ -2,32 +2,66 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tune::test {
 
-/// If the arguments ask for it, runs a search whose trials never end, below the directory given.
-/// Its exit code; empty: this is a test program.
+/// If the arguments ask for it, runs a search whose trials never end by themselves, below the
+/// directory given. Its exit code; empty: this is a test program.
 std::optional<int> serve_as_search(int argc, char** argv);
+
+/// What the trials of such a search do.
+enum class SearchKind {
+  has_children,  ///< Each has children of its own.
+  saves,         ///< Each counts, and saves at its end.
+  saves_slowly,  ///< The save takes for ever.
+  returns,       ///< As `saves`; tune_run() returns after a signal, and the exit code is then 5.
+};
 
 /// This program as such a search, in a process that a test can kill.
 class SearchOfItsOwn {
  public:
-  explicit SearchOfItsOwn(const std::filesystem::path& storage);
+  SearchOfItsOwn(SearchKind kind, const std::filesystem::path& storage);
   ~SearchOfItsOwn();
   SearchOfItsOwn(const SearchOfItsOwn&) = delete;
   SearchOfItsOwn& operator=(const SearchOfItsOwn&) = delete;
 
-  /// Waits until trials run in `count` workers, each with a child of its own.
-  void wait_for_trials(int count) const;
+  /// Waits until `count` trials have made the file `name` in their directories.
+  void wait_for_trials(int count, const std::string& name = "runs") const;
   void kill(int signal) const;
+  /// Waits for its end. The status, as of waitpid().
+  int wait();
+  /// What it wrote to stderr so far.
+  [[nodiscard]] std::string errors() const;
 
  private:
   std::filesystem::path storage_;
   pid_t pid_ = 0;
+};
+
+/// Waits for a condition, within a generous time. False if it never came.
+template <class Condition>
+bool wait_until(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// Marks this process as a search below `storage`, and all that it starts.
+class SearchMark {
+ public:
+  explicit SearchMark(const std::filesystem::path& storage);
+  ~SearchMark();
+  SearchMark(const SearchMark&) = delete;
+  SearchMark& operator=(const SearchMark&) = delete;
 };
 
 /// The processes, without those that have ended, that descend from a search below `storage`.

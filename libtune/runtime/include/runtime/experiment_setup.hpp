@@ -28,6 +28,8 @@ struct ExperimentSetup {
   Isolation isolation = Isolation::processes;
   WorkerTimes times;
   bool reuse_workers = true;
+  bool exit_on_signal = true;
+  int verbosity = 1;
 };
 
 /// Checks an experiment's definition, takes its scheduler and searcher, and makes its directory.

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+
+namespace tune::runtime {
+
+/// While one of these lives, the first SIGINT or SIGTERM is told to all of them, and the second
+/// ends the process at once; SIGHUP and SIGPIPE do nothing. A signal for which the program has a
+/// handler of its own, or that is ignored, as under nohup, stays as it is.
+class SignalWatch {
+ public:
+  /// `on_signal` is called once at most, on a thread of its own.
+  explicit SignalWatch(std::function<void(int signal)> on_signal);
+  /// Nothing is called any more. The last one gives the signals back.
+  ~SignalWatch();
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+  /// The signal that came; 0: none.
+  [[nodiscard]] static int signal();
+  /// No other one lives.
+  [[nodiscard]] static bool is_last();
+
+ private:
+  std::function<void(int)> on_signal_;
+};
+
+/// Lets SIGPIPE do nothing, for good: whoever writes to a closed pipe sees an error. Programs that
+/// are started from here have it as ever.
+void disarm_sigpipe();
+
+}  // namespace tune::runtime

@@ -211,6 +211,8 @@ void CallbackHub::warning(std::optional<TrialId> id, const std::string& text) {
        {"text", text}});
 }
 
+void CallbackHub::note(const std::string& text) { log({{"event", "note"}, {"text", text}}); }
+
 void CallbackHub::experiment_ended(const ExperimentEnd& end) {
   log({{"event", "experiment_ended"},
        {"reason", end.reason},

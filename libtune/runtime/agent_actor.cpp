@@ -41,7 +41,8 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
     quit_if_done();
   });
   if (setup_.processes) {
-    workers_ = std::make_unique<WorkerPool>(self_, setup_.processes, setup_.worker_options);
+    workers_ = std::make_unique<WorkerPool>(self_, setup_.processes, setup_.worker_options,
+                                            cores_to_divide(setup_.capacity));
   }
   const Host host = local_host();
   self_->send(setup_.driver, NodeHello{host.name, host.ip, host.pid, setup_.capacity, self_});
@@ -56,6 +57,7 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
         workers_->on_gone(message);
         quit_if_done();
       },
+      [this](NodeNote& note) { self_->send(setup_.driver, std::move(note)); },
       [this](const EndNode&) { end(); },
   };
 }

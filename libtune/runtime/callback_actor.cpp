@@ -42,6 +42,7 @@ struct RecordCall {
   }
   void operator()(const engine::RecordExplanation& r) const { hub.explanation(r.trial, r.reason); }
   void operator()(const engine::RecordWarning& r) const { hub.warning(r.trial, r.text); }
+  void operator()(const NodeNote& note) const { hub.note(note.text); }
 };
 
 /// Reports the progress when it is due, whether something happens or not.

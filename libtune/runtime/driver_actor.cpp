@@ -35,6 +35,10 @@ DriverActor::behavior_type Driver::make_behavior(DriverSetup setup) {
             engine::RecordWarning{std::nullopt, std::move(warning.text)});
         end_turn();
       },
+      [this](NodeNote& note) {
+        record_turn_.records.emplace_back(std::move(note));
+        end_turn();
+      },
       [this](SearcherTurnDone& done) { on(std::move(done)); },
       [this](RecordTurnDone& done) { on(std::move(done)); },
       [this](const engine::TimerFired& fired) {

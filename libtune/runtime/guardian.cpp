@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "guardian_messages.hpp"
+#include "runtime/memory_limit.hpp"
 #include "worker_exec.hpp"
 
 namespace tune::runtime {
@@ -82,14 +83,22 @@ class Guardian {
  private:
   [[nodiscard]] bool read_requests();
   void on(const SpawnRequest& request);
+  [[nodiscard]] Expected<std::optional<MemoryLimit>> limit_memory(std::uint64_t bytes);
   void on(const KillRequest& request) const;
   void report(const GuardianReport& report) const;
   void reap();
   void kill_strays() const;
 
+  struct Worker {
+    std::uint64_t id = 0;
+    std::optional<MemoryLimit> memory;
+  };
+  [[nodiscard]] MemoryEnd memory_end(const Worker& worker) const;
+
   FrameReader reader_;
   std::deque<Descriptor> received_;
-  std::map<pid_t, std::uint64_t> workers_;  // their ids
+  std::optional<MemoryLimiter> limiter_;  // once a worker wants it
+  std::map<pid_t, Worker> workers_;
   Descriptor child_signals_;
 };
 
@@ -141,17 +150,38 @@ void Guardian::on(const SpawnRequest& request) {
     descriptor = std::move(received_.front());
     received_.pop_front();
   }
+  Expected<std::optional<MemoryLimit>> memory = limit_memory(request.bounds.memory);
+  if (!memory) return report(SpawnFailed{request.id, "memory limit: " + memory.error().message});
   const Expected<pid_t> pid = start_worker(
-      own_program, request, {descriptors[0].get(), descriptors[1].get(), descriptors[2].get()});
+      own_program, request, {descriptors[0].get(), descriptors[1].get(), descriptors[2].get()},
+      *memory ? &**memory : nullptr);
   if (!pid) return report(SpawnFailed{request.id, pid.error().message});
-  workers_[*pid] = request.id;
+  workers_.emplace(*pid, Worker{request.id, std::move(*memory)});
   report(WorkerSpawned{request.id, *pid});
+}
+
+Expected<std::optional<MemoryLimit>> Guardian::limit_memory(std::uint64_t bytes) {
+  if (bytes == 0) return std::optional<MemoryLimit>();
+  if (!limiter_) {
+    // Where our group may not hold processes beside those of the workers, the agent moves too.
+    limiter_.emplace(std::vector<pid_t>{::getppid()});
+    report(MemoryLimitFound{limiter_->describe()});
+  }
+  Expected<MemoryLimit> limit = limiter_->limit(bytes);
+  if (!limit) return limit.error();
+  return std::optional<MemoryLimit>(std::move(*limit));
+}
+
+MemoryEnd Guardian::memory_end(const Worker& worker) const {
+  if (!worker.memory) return MemoryEnd::kept;
+  if (limiter_->way() == MemoryLimiter::Way::data_size) return MemoryEnd::refused;
+  return worker.memory->has_killed() ? MemoryEnd::killed : MemoryEnd::kept;
 }
 
 void Guardian::on(const KillRequest& request) const {
   // A worker that is in the list was not reaped yet, so that its number is still its own.
-  for (const auto& [pid, id] : workers_) {
-    if (id == request.id) ::kill(-pid, request.signal);
+  for (const auto& [pid, worker] : workers_) {
+    if (worker.id == request.id) ::kill(-pid, request.signal);
   }
 }
 
@@ -174,9 +204,9 @@ void Guardian::reap() {
     if (worker != workers_.end()) ::kill(-pid, SIGKILL);  // what it started and left behind
     ::waitpid(pid, &status, 0);
     if (worker == workers_.end()) continue;
-    const std::uint64_t id = worker->second;
+    const WorkerExited exited{worker->second.id, status, memory_end(worker->second)};
     workers_.erase(worker);
-    report(WorkerExited{id, status});
+    report(exited);
   }
   kill_strays();
 }
@@ -187,24 +217,28 @@ void Guardian::kill_strays() const {
     if (workers_.contains(pid)) continue;
     const auto id = worker_of(pid);
     const bool has_worker = std::any_of(workers_.begin(), workers_.end(),
-                                        [&](const auto& entry) { return entry.second == id; });
+                                        [&](const auto& entry) { return entry.second.id == id; });
     if (!has_worker) ::kill(pid, SIGKILL);
   }
 }
 
 void Guardian::end() {
-  for (const auto& [pid, id] : workers_) ::kill(-pid, SIGKILL);
+  for (const auto& [pid, worker] : workers_) ::kill(-pid, SIGKILL);
   while (true) {
     // Each that dies hands its own children on to the guardian: again, until there is none.
     for (const pid_t pid : children()) ::kill(pid, SIGKILL);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    if (::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) ::_exit(0);
+    if (::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD) break;
     pollfd child{child_signals_.get(), POLLIN, 0};
     ::poll(&child, 1, 10);
     signalfd_siginfo signal{};
     [[maybe_unused]] const auto read = ::read(child_signals_.get(), &signal, sizeof signal);
   }
+  // Control groups can be removed only now that nobody is in them.
+  workers_.clear();
+  limiter_.reset();
+  ::_exit(0);
 }
 
 }  // namespace

@@ -11,9 +11,10 @@
 
 namespace tune::runtime {
 
-caf::behavior GuardianLink::make_behavior(caf::io::broker* self,
+caf::behavior GuardianLink::make_behavior(caf::io::broker* self, AgentActor agent,
                                           std::shared_ptr<ProcessStage> stage) {
   self_ = self;
+  agent_ = std::move(agent);
   stage_ = std::move(stage);
   connect();
   return {
@@ -69,6 +70,11 @@ void GuardianLink::on(const WorkerExited& report) {
   workers_.erase(report.id);
 }
 
+// Another guardian finds the same.
+void GuardianLink::on(const MemoryLimitFound& report) {
+  if (!std::exchange(has_told_memory_limit_, true)) self_->send(agent_, NodeNote{report.text});
+}
+
 void GuardianLink::on_lost() {
   // The workers themselves died with it. What they had started did not.
   for (const auto& [id, worker] : std::exchange(workers_, {})) {
@@ -78,9 +84,10 @@ void GuardianLink::on_lost() {
   connect();
 }
 
-caf::behavior run_guardian_link(GuardianBroker* self, std::shared_ptr<ProcessStage> stage) {
+caf::behavior run_guardian_link(GuardianBroker* self, AgentActor agent,
+                                std::shared_ptr<ProcessStage> stage) {
   watch_for_faults(self);
-  return self->state.make_behavior(self, std::move(stage));
+  return self->state.make_behavior(self, std::move(agent), std::move(stage));
 }
 
 }  // namespace tune::runtime

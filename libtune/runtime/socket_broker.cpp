@@ -23,15 +23,16 @@ void SocketReader::open(caf::io::broker* self, int descriptor) {
   self->trigger(handle, max_chunks);
 }
 
-caf::behavior serve_socket(SocketBroker* self, int descriptor, HostActor owner) {
+caf::behavior serve_socket(SocketBroker* self, int descriptor, HostActor owner,
+                           std::uint64_t process) {
   watch_for_faults(self);
   self->state.open(self, descriptor);
   return {
       [=](const caf::io::new_data_msg& data) {
-        self->send(owner, SocketBytes{std::string(data.buf.begin(), data.buf.end())});
+        self->send(owner, SocketBytes{process, std::string(data.buf.begin(), data.buf.end())});
       },
       [=](const caf::io::connection_closed_msg&) {
-        self->send(owner, SocketClosed{});
+        self->send(owner, SocketClosed{process});
         self->quit();
       },
       [](const caf::io::connection_passivated_msg&) {},

@@ -19,7 +19,9 @@ class SocketReader {
 
 using SocketBroker = caf::stateful_actor<SocketReader, caf::io::broker>;
 
-/// The body of the broker of a socket: what comes in goes to `owner`, with SocketClosed at the end.
-caf::behavior serve_socket(SocketBroker* self, int descriptor, HostActor owner);
+/// The body of the broker of a socket: what comes in goes to `owner`, under the number of the
+/// process at the other end, with SocketClosed at the end.
+caf::behavior serve_socket(SocketBroker* self, int descriptor, HostActor owner,
+                           std::uint64_t process);
 
 }  // namespace tune::runtime

@@ -3,18 +3,18 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "runtime/grant_environment.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -26,8 +26,7 @@ struct Plan {
   std::vector<char*> arguments;
   std::vector<char*> environment;
   WorkerDescriptors descriptors;
-  std::uint64_t max_data_bytes;
-  const char* cgroup_file;  // null: none
+  const MemoryLimit* memory;  // null: none
   cpu_set_t cores;
   bool has_cores;
   pid_t parent;
@@ -59,14 +58,9 @@ void reset_signals() {
 }
 
 void limit(const Plan& plan) {
-  if (plan.cgroup_file != nullptr) {
-    const int file = ::open(plan.cgroup_file, O_WRONLY | O_CLOEXEC);
-    if (file < 0 || ::write(file, "0", 1) != 1) fail(plan, "cgroup");
-    ::close(file);
-  }
-  if (plan.max_data_bytes != 0) {
-    const rlimit limit{plan.max_data_bytes, plan.max_data_bytes};
-    if (::setrlimit(RLIMIT_DATA, &limit) != 0) fail(plan, "setrlimit");
+  if (plan.memory != nullptr) {
+    errno = plan.memory->apply();
+    if (errno != 0) fail(plan, "memory limit");
   }
   // Best effort: a core may have been taken from this machine meanwhile.
   if (plan.has_cores) ::sched_setaffinity(0, sizeof plan.cores, &plan.cores);
@@ -93,43 +87,34 @@ void place_descriptors(const Plan& plan) {
   fail(plan, "exec");
 }
 
-std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
-
-/// The process's own environment, save what `changes` have, and then those.
-std::vector<char*> merge_environment(std::vector<std::string>& changes) {
-  std::vector<char*> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const bool is_changed =
-        std::any_of(changes.begin(), changes.end(),
-                    [&](const std::string& change) { return name_of(change) == name_of(*entry); });
-    if (!is_changed) merged.push_back(*entry);
-  }
-  for (std::string& change : changes) merged.push_back(change.data());
-  merged.push_back(nullptr);
-  return merged;
+/// Pointers to the characters of `strings`, and a null at the end.
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 }  // namespace
 
 Expected<pid_t> start_worker(const char* program, const SpawnRequest& request,
-                             const WorkerDescriptors& descriptors) {
+                             const WorkerDescriptors& descriptors, const MemoryLimit* memory) {
   std::string name = "tune-worker";
   std::string argument = worker_argument;
-  std::vector<std::string> changes = request.environment;
+  std::vector<std::string> changes = request.bounds.environment;
   changes.push_back(std::string(worker_variable) + "=" + std::to_string(request.id));
-  const std::string cgroup_file = request.cgroup + "/cgroup.procs";
+  std::vector<std::string> environment = merged_environment(program_environment(), changes);
   DescriptorPair failure_pipe = make_pipe();
 
   Plan plan{};
   plan.program = program;
   plan.arguments = {name.data(), argument.data(), nullptr};
-  plan.environment = merge_environment(changes);
+  plan.environment = pointers_to(environment);
   plan.descriptors = descriptors;
-  plan.max_data_bytes = request.max_data_bytes;
-  plan.cgroup_file = request.cgroup.empty() ? nullptr : cgroup_file.c_str();
+  plan.memory = memory;
   CPU_ZERO(&plan.cores);
-  for (const int core : request.cores) CPU_SET(core, &plan.cores);
-  plan.has_cores = !request.cores.empty();
+  for (const int core : request.bounds.cores) CPU_SET(core, &plan.cores);
+  plan.has_cores = !request.bounds.cores.empty();
   plan.parent = ::getpid();
   plan.failure_pipe = failure_pipe.second.get();
 

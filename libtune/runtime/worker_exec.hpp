@@ -5,6 +5,7 @@
 #include <tune/error.hpp>
 
 #include "runtime/guardian.hpp"
+#include "runtime/memory_limit.hpp"
 
 namespace tune::runtime {
 
@@ -16,8 +17,10 @@ struct WorkerDescriptors {
 };
 
 /// Starts `program` as a worker, a child of the calling process that dies with it: with a process
-/// group of its own, default signal handling, limits and cores as requested.
+/// group of its own, default signal handling, and environment and cores as requested.
+/// @param memory for a request that has one; may be null
 [[nodiscard]] Expected<pid_t> start_worker(const char* program, const SpawnRequest& request,
-                                           const WorkerDescriptors& descriptors);
+                                           const WorkerDescriptors& descriptors,
+                                           const MemoryLimit* memory);
 
 }  // namespace tune::runtime

@@ -39,12 +39,18 @@ WorkerHost::~WorkerHost() {
 
 HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
   setup_ = std::move(setup);
-  start_process();
   return {
       [this](StartInWorker& start) { prepare_trial(start); },
+      [this](const MayStart&) {
+        may_start_ = true;
+        settle();
+      },
       [this](TrialOrders& orders) { follow(orders); },
-      [this](const SocketBytes& message) { on_bytes(message.bytes); },
-      [this](const SocketClosed&) {
+      [this](const SocketBytes& message) {
+        if (message.process == process_.id) on_bytes(message.bytes);
+      },
+      [this](const SocketClosed& message) {
+        if (message.process != process_.id) return;
         process_.is_socket_closed = true;
         await_other_end();
         settle();
@@ -54,18 +60,22 @@ HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
         process_.fault = "cannot start a worker process: " + report.error;
         on_exit("was never there");
       },
-      [this](const WorkerExited& report) { on_exit(describe_exit(report.status)); },
+      [this](const WorkerExited& report) {
+        process_.memory = report.memory;
+        on_exit(describe_exit(report.status));
+      },
       [this](const GuardianLost&) { on_exit("died with the guardian process that started it"); },
       [this](const OutputReady& output) {
-        if (waiting_start_ && output.process == process_.id && process_.exit.empty()) start_trial();
+        if (waiting_start_ && output.process == process_.id && is_alive()) start_trial();
       },
-      [this](const OutputEnd& output) { pass_on_end(output.stderr_end); },
+      [this](const OutputEnd& output) { on_output_end(output.stderr_end); },
       [this](const HostTimer&) { on_timer(); },
       [this](const EndNode&) { end(); },
   };
 }
 
 void WorkerHost::start_process() {
+  if (process_.socket) caf::anon_send(process_.socket, SocketEnd{});
   process_ = {};
   process_.id = setup_.stage->next_process_id();
   DescriptorPair socket = make_socket_pair();
@@ -73,7 +83,7 @@ void WorkerHost::start_process() {
   DescriptorPair err = make_pipe();
   setup_.stage->pump().add(process_.id, std::move(out.first), std::move(err.first));
   process_.socket = self_->system().middleman().spawn_broker(serve_socket, socket.first.release(),
-                                                             HostActor(self_));
+                                                             HostActor(self_), process_.id);
   const auto descriptors = std::make_shared<std::array<Descriptor, 3>>();
   (*descriptors)[0] = std::move(socket.second);
   (*descriptors)[1] = std::move(out.second);
@@ -88,7 +98,7 @@ void WorkerHost::start_process() {
 void WorkerHost::prepare_trial(StartInWorker& start) {
   ++trials_;
   waiting_start_ = std::move(start);
-  if (process_.exit.empty()) return open_output();
+  if (is_alive()) return open_output();
   settle();
 }
 
@@ -167,12 +177,28 @@ void WorkerHost::end_trial(engine::Ended ended) {
   });
 }
 
-void WorkerHost::pass_on_end(const std::string& stderr_end) {
-  engine::Ended ended = std::move(*trial_->ended);
+bool WorkerHost::is_reusable() const {
+  return trial_->is_reusable && setup_.reuse_workers && is_alive() && process_.fault.empty();
+}
+
+void WorkerHost::on_output_end(const std::string& stderr_end) {
+  engine::Ended& ended = *trial_->ended;
   const bool is_fault =
       ended.kind == engine::EndKind::failed || ended.kind == engine::EndKind::invalid;
   if (is_fault && !stderr_end.empty()) {
     ended.message += "\nthe last lines of its stderr:\n" + stderr_end;
+  }
+  trial_->has_output = true;
+  if (is_reusable()) return tell_end(WorkerIdle{setup_.worker});
+  retire();
+}
+
+template <class Message>
+void WorkerHost::tell_end(Message first) {
+  engine::Ended ended = std::move(*trial_->ended);
+  if (ended.kind == engine::EndKind::failed) {
+    const auto memory = setup_.request.bounds.memory;
+    ended.message = explain_memory(std::move(ended.message), memory, process_.memory);
   }
   const TrialId trial = trial_->launch.trial;
   const std::uint32_t incarnation = trial_->launch.incarnation;
@@ -181,19 +207,15 @@ void WorkerHost::pass_on_end(const std::string& stderr_end) {
   std::vector<engine::TrialMessage> messages;
   if (sequence == 0) messages.push_back({trial, incarnation, sequence++, engine::Started{}});
   messages.push_back({trial, incarnation, sequence, std::move(ended)});
-  const bool is_reusable = trial_->is_reusable && setup_.reuse_workers && process_.exit.empty() &&
-                           process_.fault.empty();
   trial_.reset();
-  // First, so that whoever starts another trial upon the end finds the worker free.
-  if (is_reusable) self_->send(setup_.agent, WorkerIdle{setup_.worker});
+  self_->send(setup_.agent, std::move(first));
   self_->send(setup_.agent, TrialNews{std::move(messages)});
-  if (!is_reusable) retire();
 }
 
 // --- the process
 
 void WorkerHost::send(const WorkerCommand& command) {
-  if (!process_.exit.empty()) return;
+  if (!is_alive()) return;
   caf::anon_send(process_.socket, SocketSend{encode_frame(to_json(command))});
 }
 
@@ -232,7 +254,7 @@ void WorkerHost::break_off(std::string fault) {
 }
 
 void WorkerHost::kill(int signal) {
-  if (process_.exit.empty()) caf::anon_send(setup_.guardian, KillRequest{process_.id, signal});
+  if (is_alive()) caf::anon_send(setup_.guardian, KillRequest{process_.id, signal});
 }
 
 // The message has gone, or goes at once: the first of the three steps.
@@ -246,13 +268,13 @@ void WorkerHost::begin_ending() {
 void WorkerHost::retire() {
   if (process_.is_retired) return;
   process_.is_retired = true;
+  if (!is_alive()) return settle();
   if (!process_.fault.empty()) {
     kill(SIGKILL);
   } else {
     send(EndWorker{});
     begin_ending();
   }
-  settle();
 }
 
 void WorkerHost::on_exit(std::string how) {
@@ -268,31 +290,48 @@ void WorkerHost::await_other_end() {
   wake_at(*process_.end_deadline);
 }
 
-// Once the process is gone and all that it sent was read.
+// Where there is no process, and all that one sent was read.
 void WorkerHost::settle() {
-  if (process_.exit.empty() || (!process_.is_socket_closed && process_.end_deadline)) return;
+  if (is_alive() || (!process_.is_socket_closed && process_.end_deadline)) return;
   // A process that never came into being is the trial's loss; another one would fare no better.
-  if (waiting_start_ && !process_.has_started) start_trial();
-  if (trial_) {
-    if (!trial_->ended) {
-      self_->send(setup_.agent, WorkerDied{trial_->launch.trial_name, process_.pid});
-      end_trial({engine::EndKind::failed, describe_death()});
-    }
-    return;  // goes on in pass_on_end()
+  if (process_.id != 0 && waiting_start_ && !process_.has_started) start_trial();
+  if (trial_) return settle_trial();
+  if (waiting_start_) {
+    if (!may_start_) return;
+    // It ended while it was free, or there was none yet.
+    setup_.stage->pump().remove(process_.id);
+    has_told_gone_ = false;  // who sent the trial has not heard of it
+    start_process();
+    return open_output();
   }
+  if (process_.id == 0 || std::exchange(has_told_gone_, true)) return;
+  warn_of_late_fault();
   setup_.stage->pump().remove(process_.id);
-  if (!waiting_start_) {
-    self_->send(setup_.agent, WorkerGone{setup_.worker, trials_});
-    return;
+  self_->send(setup_.agent, WorkerGone{setup_.worker, trials_});
+}
+
+void WorkerHost::settle_trial() {
+  if (!trial_->ended) {
+    self_->send(setup_.agent, WorkerDied{trial_->launch.trial_name, process_.pid});
+    return end_trial({engine::EndKind::failed, describe_death()});
   }
-  // It ended while it was free: the trial that was to come there gets another one.
-  start_process();
-  open_output();
+  if (!trial_->has_output) return;
+  if (trial_->has_own_end) warn_of_late_fault();
+  setup_.stage->pump().remove(process_.id);
+  has_told_gone_ = true;
+  tell_end(WorkerGone{setup_.worker, trials_});
+}
+
+// After all its trials had ended by themselves.
+void WorkerHost::warn_of_late_fault() {
+  if (process_.fault.empty()) return;
+  setup_.stage->warn("worker process " + std::to_string(process_.pid) + " " + process_.fault +
+                     " and " + process_.exit + ", after its last trial had ended");
 }
 
 void WorkerHost::end() {
-  if (process_.exit.empty()) return retire();
-  self_->quit();
+  if (has_told_gone_) return self_->quit();
+  retire();
 }
 
 std::string WorkerHost::describe_death() const {

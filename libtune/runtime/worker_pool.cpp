@@ -5,78 +5,69 @@
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
 
+#include "runtime/grant_environment.hpp"
 #include "runtime/guardian_actor.hpp"
 
 namespace tune::runtime {
 
 WorkerPool::WorkerPool(AgentActor::pointer agent, std::shared_ptr<ProcessStage> stage,
-                       WorkerPoolOptions options)
-    : agent_(agent), stage_(std::move(stage)), options_(std::move(options)) {
-  guardian_ = agent_->system().middleman().spawn_broker(run_guardian_link, stage_);
+                       WorkerPoolOptions options, const std::vector<int>& cores)
+    : agent_(agent),
+      stage_(std::move(stage)),
+      options_(std::move(options)),
+      roster_(cores, program_environment()) {
+  guardian_ =
+      agent_->system().middleman().spawn_broker(run_guardian_link, AgentActor(agent_), stage_);
   agent_->link_to(guardian_);
 }
 
 WorkerPool::~WorkerPool() { caf::anon_send(guardian_, EndNode{}); }
 
 OrdersActor WorkerPool::start(TrialRun run) {
-  const std::vector<std::string> environment;
-  Worker& worker = find_or_spawn(environment);
-  worker.is_idle = false;
+  const WorkerRoster::Choice choice = roster_.assign(run.launch.grant);
+  Worker& worker = workers_[choice.worker];
+  if (choice.is_new) {
+    worker.host = spawn_host(choice.worker);
+    worker.waits_for.insert(choice.waits_for.begin(), choice.waits_for.end());
+    if (worker.waits_for.empty()) agent_->send(worker.host, MayStart{});
+  }
+  for (const std::uint64_t id : choice.ends) agent_->send(workers_.at(id).host, EndNode{});
   ++worker.trials;
   agent_->send(worker.host, StartInWorker{std::move(run)});
   return worker.host;
 }
 
-WorkerPool::Worker& WorkerPool::find_or_spawn(const std::vector<std::string>& environment) {
-  Worker* other = nullptr;  // idle, and of no use for this environment
-  for (auto worker = workers_.rbegin(); worker != workers_.rend(); ++worker) {
-    if (!worker->second.is_idle) continue;
-    if (worker->second.environment == environment) return worker->second;
-    other = &worker->second;
-  }
-  // It may hold what the new one needs: memory, a device.
-  if (other != nullptr) retire(*other);
-  return spawn(environment);
-}
-
-WorkerPool::Worker& WorkerPool::spawn(const std::vector<std::string>& environment) {
-  const std::uint64_t id = next_worker_++;
+HostActor WorkerPool::spawn_host(std::uint64_t id) {
   HostSetup setup;
   setup.agent = AgentActor(agent_);
   setup.guardian = guardian_;
   setup.stage = stage_;
   setup.worker = id;
   setup.trainable = options_.trainable;
-  setup.request.environment = environment;
+  setup.request.bounds = roster_.bounds(id);
   setup.times = options_.times;
   setup.reuse_workers = options_.reuse_workers;
-  Worker& worker = workers_[id];
-  worker.host = agent_->spawn<caf::linked>(host_worker, std::move(setup));
-  worker.environment = environment;
-  return worker;
+  return agent_->spawn<caf::linked>(host_worker, std::move(setup));
 }
 
-void WorkerPool::on_idle(std::uint64_t worker) {
-  const auto found = workers_.find(worker);
-  if (found != workers_.end()) found->second.is_idle = true;
-}
+void WorkerPool::on_idle(std::uint64_t worker) { roster_.on_free(worker); }
 
 void WorkerPool::on_gone(const WorkerGone& message) {
   const auto found = workers_.find(message.worker);
   if (found == workers_.end() || found->second.trials != message.trials) return;
   agent_->send(found->second.host, EndNode{});
   workers_.erase(found);
-}
-
-void WorkerPool::end() {
+  roster_.on_gone(message.worker);
   for (auto& [id, worker] : workers_) {
-    if (worker.is_idle) retire(worker);
+    const bool is_last = worker.waits_for.erase(message.worker) > 0 && worker.waits_for.empty();
+    if (is_last) agent_->send(worker.host, MayStart{});
   }
 }
 
-void WorkerPool::retire(Worker& worker) {
-  worker.is_idle = false;
-  agent_->send(worker.host, EndNode{});
+void WorkerPool::end() {
+  for (const std::uint64_t id : roster_.retire_free()) {
+    agent_->send(workers_.at(id).host, EndNode{});
+  }
 }
 
 }  // namespace tune::runtime

@@ -51,6 +51,7 @@ AgentActor::behavior_type fake_agent(AgentActor::pointer, Heard* heard) {
           [](const WorkerIdle&) {},
           [](const WorkerDied&) {},
           [](const WorkerGone&) {},
+          [](const NodeNote&) {},
           [](const EndNode&) {}};
 }
 

@@ -58,6 +58,8 @@ class CallbackHub {
   void explanation(TrialId id, const std::string& text);
   /// Goes into driver.log.
   void warning(std::optional<TrialId> id, const std::string& text);
+  /// The same for what is no warning.
+  void note(const std::string& text);
   void experiment_ended(const ExperimentEnd& end);
   /// Nothing waits: writes all that is buffered. Under steady load call it now and then, too (every
   /// 100 ms, say): until then nobody else sees the newest lines.

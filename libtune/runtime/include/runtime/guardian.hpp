@@ -6,13 +6,14 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include <tune/error.hpp>
 #include <tune/json.hpp>
 
 #include "runtime/descriptor.hpp"
 #include "runtime/frame.hpp"
+#include "runtime/memory_fault.hpp"
+#include "runtime/worker_bounds.hpp"
 
 /// The guardian: a small process of its own that starts the worker processes of one agent, tells
 /// how each ended, and leaves none behind. When the agent is gone, however it ended, it kills all
@@ -21,11 +22,8 @@ namespace tune::runtime {
 
 /// How a worker shall be started.
 struct SpawnRequest {
-  std::uint64_t id = 0;                  ///< Of the worker; never used again.
-  std::vector<std::string> environment;  ///< NAME=value, beside or instead of the agent's own.
-  std::vector<int> cores;                ///< To run on; empty: all of the agent's.
-  std::uint64_t max_data_bytes = 0;      ///< RLIMIT_DATA; 0: none.
-  std::string cgroup;                    ///< To move into first; empty: none.
+  std::uint64_t id = 0;  ///< Of the worker; never used again.
+  WorkerBounds bounds;
 };
 /// Sends a signal to a worker and all of its process group.
 struct KillRequest {
@@ -47,8 +45,13 @@ struct SpawnFailed {
 struct WorkerExited {
   std::uint64_t id = 0;
   int status = 0;  ///< As of waitpid().
+  MemoryEnd memory = MemoryEnd::kept;
 };
-using GuardianReport = std::variant<WorkerSpawned, SpawnFailed, WorkerExited>;
+/// How the memory of workers is limited here. Comes once, before the first that has a limit starts.
+struct MemoryLimitFound {
+  std::string text;
+};
+using GuardianReport = std::variant<WorkerSpawned, SpawnFailed, WorkerExited, MemoryLimitFound>;
 
 [[nodiscard]] Json to_json(const GuardianRequest& request);
 /// @throws std::exception for what is none.

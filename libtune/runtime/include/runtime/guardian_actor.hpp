@@ -21,7 +21,8 @@ namespace tune::runtime {
 /// Reacts to SpawnWorker, KillRequest and, at the end, EndNode.
 class GuardianLink {
  public:
-  caf::behavior make_behavior(caf::io::broker* self, std::shared_ptr<ProcessStage> stage);
+  caf::behavior make_behavior(caf::io::broker* self, AgentActor agent,
+                              std::shared_ptr<ProcessStage> stage);
 
  private:
   struct Worker {
@@ -35,17 +36,21 @@ class GuardianLink {
   void on(const WorkerSpawned& report);
   void on(const SpawnFailed& report);
   void on(const WorkerExited& report);
+  void on(const MemoryLimitFound& report);
   void on_lost();
 
   caf::io::broker* self_ = nullptr;
+  AgentActor agent_;
   std::shared_ptr<ProcessStage> stage_;  // with the agent and the one who runs the experiment
   int socket_ = -1;                      // the scribe's
   caf::io::connection_handle handle_;
   FrameReader reader_;
   std::map<std::uint64_t, Worker> workers_;
+  bool has_told_memory_limit_ = false;
 };
 
 using GuardianBroker = caf::stateful_actor<GuardianLink, caf::io::broker>;
-caf::behavior run_guardian_link(GuardianBroker* self, std::shared_ptr<ProcessStage> stage);
+caf::behavior run_guardian_link(GuardianBroker* self, AgentActor agent,
+                                std::shared_ptr<ProcessStage> stage);
 
 }  // namespace tune::runtime

@@ -60,11 +60,10 @@ struct WorkerGone {
   std::uint64_t trials = 0;
 };
 
-using AgentActor =
-    caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
-                     caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>,
-                     caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
-                     caf::reacts_to<WorkerGone>, caf::reacts_to<EndNode>>;
+using AgentActor = caf::typed_actor<
+    caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>, caf::reacts_to<struct TrialNews>,
+    caf::reacts_to<struct FlushNews>, caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
+    caf::reacts_to<WorkerGone>, caf::reacts_to<struct NodeNote>, caf::reacts_to<EndNode>>;
 
 /// The actor of a node that does what may take long on its disk. EndNode ends it, behind all that
 /// it was told before.
@@ -88,6 +87,10 @@ struct NodeNews {
 };
 /// Something went wrong at a node that ends nothing.
 struct NodeWarning {
+  std::string text;
+};
+/// Something worth knowing about a node.
+struct NodeNote {
   std::string text;
 };
 
@@ -137,7 +140,7 @@ using SearcherActor = caf::typed_actor<caf::replies_to<SearcherTurn>::with<Searc
 using Record =
     std::variant<engine::RecordTrialAdded, TrialInfo, engine::RecordResult,
                  engine::RecordCheckpoint, engine::DeleteCheckpoint, engine::RecordTrialState,
-                 engine::RecordExplanation, engine::RecordWarning>;
+                 engine::RecordExplanation, engine::RecordWarning, NodeNote>;
 struct RecordTurn {
   std::vector<Record> records;
   std::vector<Acknowledgement> acknowledgements;  ///< Due once the records are written.
@@ -174,9 +177,10 @@ struct StatusDue {};
 
 using DriverActor =
     caf::typed_actor<caf::reacts_to<NodeHello>, caf::reacts_to<NodeNews>,
-                     caf::reacts_to<NodeWarning>, caf::reacts_to<SearcherTurnDone>,
-                     caf::reacts_to<RecordTurnDone>, caf::reacts_to<engine::TimerFired>,
-                     caf::reacts_to<StatusDue>, caf::reacts_to<engine::StopRequested>>;
+                     caf::reacts_to<NodeWarning>, caf::reacts_to<NodeNote>,
+                     caf::reacts_to<SearcherTurnDone>, caf::reacts_to<RecordTurnDone>,
+                     caf::reacts_to<engine::TimerFired>, caf::reacts_to<StatusDue>,
+                     caf::reacts_to<engine::StopRequested>>;
 
 /// The driver to the one who runs the experiment: it is over.
 struct ExperimentOver {
@@ -193,6 +197,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndNode)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeHello)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeNews)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeWarning)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeNote)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialOrders)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialNews)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::FlushNews)

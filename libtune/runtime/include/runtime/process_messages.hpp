@@ -21,9 +21,12 @@ namespace tune::runtime {
 // ---- A socket's broker and its owner ----
 
 struct SocketBytes {
+  std::uint64_t process = 0;
   std::string bytes;
 };
-struct SocketClosed {};
+struct SocketClosed {
+  std::uint64_t process = 0;
+};
 /// To the broker: another SocketBytes may come. It has a few of them on their way at most, and then
 /// leaves the rest in the socket.
 struct SocketCredit {};
@@ -48,16 +51,20 @@ struct OutputReady {
 struct OutputEnd {
   std::string stderr_end;
 };
+/// Those that a host's process takes the place of are gone: it may start.
+struct MayStart {};
 /// The guardian ended, and took the workers along.
 struct GuardianLost {};
 /// A host to itself: look at the times.
 struct HostTimer {};
 
-using HostActor = caf::typed_actor<
-    caf::reacts_to<StartInWorker>, caf::reacts_to<TrialOrders>, caf::reacts_to<SocketBytes>,
-    caf::reacts_to<SocketClosed>, caf::reacts_to<WorkerSpawned>, caf::reacts_to<SpawnFailed>,
-    caf::reacts_to<WorkerExited>, caf::reacts_to<GuardianLost>, caf::reacts_to<OutputReady>,
-    caf::reacts_to<OutputEnd>, caf::reacts_to<HostTimer>, caf::reacts_to<EndNode>>;
+using HostActor =
+    caf::typed_actor<caf::reacts_to<StartInWorker>, caf::reacts_to<MayStart>,
+                     caf::reacts_to<TrialOrders>, caf::reacts_to<SocketBytes>,
+                     caf::reacts_to<SocketClosed>, caf::reacts_to<WorkerSpawned>,
+                     caf::reacts_to<SpawnFailed>, caf::reacts_to<WorkerExited>,
+                     caf::reacts_to<GuardianLost>, caf::reacts_to<OutputReady>,
+                     caf::reacts_to<OutputEnd>, caf::reacts_to<HostTimer>, caf::reacts_to<EndNode>>;
 
 // ---- The guardian's actor ----
 
@@ -76,6 +83,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SocketCredit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SocketSend)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SocketEnd)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::StartInWorker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::MayStart)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::OutputReady)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::OutputEnd)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::GuardianLost)

@@ -30,10 +30,13 @@ struct HostSetup {
   bool reuse_workers = true;
 };
 
-/// Hosts one worker process from its start to its end, and each trial that runs there: hands the
-/// trial's reports to the agent and orders to the worker, and makes the trial's end known however
-/// the process ended. Tells the agent WorkerIdle when another trial may come, and WorkerGone when
-/// the process is no more; lives until EndNode comes then.
+/// Hosts one worker process from its start, which MayStart allows, to its end, and each trial that
+/// runs there: hands the trial's reports to the agent and orders to the worker, and makes the
+/// trial's end known however the process ended. Tells the agent WorkerIdle when another trial may
+/// come, and WorkerGone when the process is no more; lives until EndNode comes then.
+///
+/// The end of a trial frees what it was granted. So it is told behind one of the two: never while
+/// the process may still use that.
 class WorkerHost {
  public:
   explicit WorkerHost(HostActor::pointer self) : self_(self) {}
@@ -47,14 +50,15 @@ class WorkerHost {
   using Clock = std::chrono::steady_clock;
   enum class Killing { no, asked, terminated, killed };
   struct Process {
-    std::uint64_t id = 0;
+    std::uint64_t id = 0;  // 0: none was started yet
     pid_t pid = 0;
     caf::actor socket;
     FrameReader reader;
     bool has_started = false;  // it said hello
     bool is_socket_closed = false;
     bool is_retired = false;
-    std::string exit;   // how it ended; empty while it lives
+    std::string exit;  // how it ended; empty while it lives
+    MemoryEnd memory = MemoryEnd::kept;
     std::string fault;  // what it is killed for
     Killing killing = Killing::no;
     std::optional<Clock::time_point> kill_at;       // the next step of killing
@@ -66,6 +70,7 @@ class WorkerHost {
     std::optional<engine::Ended> ended = {};  // known, and waiting for the trial's output
     bool has_own_end = false;                 // the worker told of it itself
     bool is_reusable = false;
+    bool has_output = false;  // all of it; then, if not reusable, it waits for the process's end
   };
 
   void start_process();
@@ -79,7 +84,9 @@ class WorkerHost {
   void on(WorkerBye& bye);
   void on_exit(std::string how);
   void await_other_end();
+  void warn_of_late_fault();
   void settle();
+  void settle_trial();
   void end();
 
   void send(const WorkerCommand& command);
@@ -89,8 +96,13 @@ class WorkerHost {
   void begin_ending();
   void retire();
   void end_trial(engine::Ended ended);
-  void pass_on_end(const std::string& stderr_end);
+  void on_output_end(const std::string& stderr_end);
+  /// Behind `first`, and forgets the trial.
+  template <class Message>
+  void tell_end(Message first);
+  [[nodiscard]] bool is_reusable() const;
   [[nodiscard]] std::string describe_death() const;
+  [[nodiscard]] bool is_alive() const { return process_.id != 0 && process_.exit.empty(); }
 
   void on_timer();
   void go_on_killing();
@@ -104,6 +116,8 @@ class WorkerHost {
   std::optional<StartInWorker> waiting_start_;  // until its output has a place
   TrialOrders waiting_orders_;
   std::uint64_t trials_ = 0;
+  bool may_start_ = false;
+  bool has_told_gone_ = false;
   std::optional<Clock::time_point> step_deadline_;
   std::optional<Clock::time_point> next_timer_;
 };

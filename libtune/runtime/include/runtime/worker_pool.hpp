@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "runtime/process_messages.hpp"
 #include "runtime/process_stage.hpp"
 #include "runtime/worker_host.hpp"
+#include "runtime/worker_roster.hpp"
 
 namespace tune::runtime {
 
@@ -21,12 +23,13 @@ struct WorkerPoolOptions {
   bool reuse_workers = true;
 };
 
-/// The worker processes of one agent: finds a warm one for each trial, or starts another. One that
-/// is free serves only trials with the same environment. Part of the agent: not safe from others.
+/// The worker processes of one agent: finds a warm one for each trial, or starts another, as the
+/// roster says. Part of the agent: not safe from others.
 class WorkerPool {
  public:
+  /// @param cores see cores_to_divide
   WorkerPool(AgentActor::pointer agent, std::shared_ptr<ProcessStage> stage,
-             WorkerPoolOptions options);
+             WorkerPoolOptions options, const std::vector<int>& cores);
   /// Ends what has not ended.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -43,19 +46,16 @@ class WorkerPool {
  private:
   struct Worker {
     HostActor host;
-    std::vector<std::string> environment;
-    std::uint64_t trials = 0;  // that it was told to run
-    bool is_idle = false;
+    std::uint64_t trials = 0;           // that it was told to run
+    std::set<std::uint64_t> waits_for;  // to be gone before it starts
   };
-  [[nodiscard]] Worker& find_or_spawn(const std::vector<std::string>& environment);
-  [[nodiscard]] Worker& spawn(const std::vector<std::string>& environment);
-  void retire(Worker& worker);
+  [[nodiscard]] HostActor spawn_host(std::uint64_t id);
 
   AgentActor::pointer agent_;
   std::shared_ptr<ProcessStage> stage_;  // with the agent
   WorkerPoolOptions options_;
   caf::actor guardian_;
-  std::uint64_t next_worker_ = 1;
+  WorkerRoster roster_;
   std::map<std::uint64_t, Worker> workers_;
 };
 

@@ -117,7 +117,8 @@ void CallbackHub::experiment_started(ExperimentInfo experiment) {
   log({{"event", "experiment_started"},
        {"name", experiment_.name},
        {"path", experiment_.path.native()},
-       {"seed", std::to_string(experiment_.seed)}});
+       {"seed", std::to_string(experiment_.seed)},
+       {experiment_.overrides.empty() ? "" : "command_line", experiment_.overrides}});
   tell([&](Callback& callback) { callback.on_experiment_start(experiment_); });
 }
 

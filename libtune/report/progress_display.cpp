@@ -69,6 +69,9 @@ std::chrono::duration<double> ProgressDisplay::interval() const {
 
 void ProgressDisplay::on_experiment_start(const ExperimentInfo& experiment) {
   if (experiment.objective) metric_ = experiment.objective->metric;
+  if (!experiment.overrides.empty()) {
+    say("tune: the command line sets " + printable(experiment.overrides, style_.charset));
+  }
 }
 
 void ProgressDisplay::say(std::string line) {

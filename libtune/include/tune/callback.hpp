@@ -23,6 +23,8 @@ struct ExperimentInfo {
   std::optional<Objective> objective;
   std::uint64_t seed = 0;
   Json definition;  ///< What experiment.json holds.
+  /// The `--tune-...` options that changed the definition, as they were given; often empty.
+  std::string overrides = {};
 };
 
 /// A trial at one start, as callbacks see it.

@@ -187,6 +187,18 @@ TEST_CASE_METHOD(DisplayFixture, "elsewhere it is a line every few seconds", "[p
   CHECK_FALSE(take().empty());
 }
 
+TEST_CASE_METHOD(DisplayFixture, "what the command line sets stands below the first line",
+                 "[progress_display]") {
+  ProgressDisplay display = make(/*redraws=*/GENERATE(false, true));
+  ExperimentInfo experiment;
+  experiment.overrides = "--tune-num-samples=2 --tune-fail-fast";
+  display.on_experiment_start(experiment);
+  display.report(at(0, 0), false);
+  const std::string text = take();
+  CHECK(text.starts_with("tune: "));
+  CHECK(text.ends_with("\ntune: the command line sets --tune-num-samples=2 --tune-fail-fast\n"));
+}
+
 TEST_CASE_METHOD(DisplayFixture, "a line a trial that starts or ends, if asked for",
                  "[progress_display]") {
   TrialInfo trial;

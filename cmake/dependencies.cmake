@@ -4,6 +4,9 @@
 find_package(Threads REQUIRED GLOBAL)
 find_package(nlohmann_json 3.11 REQUIRED GLOBAL)
 find_package(CAF 0.17.6 EXACT REQUIRED COMPONENTS core io)
+# Boost's own package makes a target of kind SHARED, and the installed package of tune would name it.
+set(Boost_NO_BOOST_CMAKE ON)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(ZLIB REQUIRED)
 if(TUNE_BUILD_TESTS)

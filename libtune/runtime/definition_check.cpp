@@ -52,24 +52,6 @@ void check_trainable(const TrainableSpec& trainable) {
   }
 }
 
-void check_numbers(const Experiment& experiment) {
-  require_count_or_minus_1("num_samples", experiment.num_samples);
-  require_count_or_minus_1("max_trials", experiment.max_trials);
-  check_checkpoint_options(experiment.checkpoint);
-  check_failure_options(experiment.failure);
-  require_at_least("max_concurrent", experiment.max_concurrent, 0);
-  if (experiment.verbosity < 0 || experiment.verbosity > 2) {
-    refuse("verbosity must be 0, 1 or 2, is " + std::to_string(experiment.verbosity));
-  }
-  if (experiment.time_budget && !(experiment.time_budget->count() > 0)) {
-    refuse("time_budget must be above 0 s, is " +
-           core::number_text(experiment.time_budget->count()) + " s");
-  }
-  require_seconds("step_timeout", experiment.step_timeout);
-  require_seconds("stop_grace", experiment.stop_grace);
-  require_seconds("kill_grace", experiment.kill_grace);
-}
-
 std::string mode_text(Mode mode) { return std::string(to_string(mode)); }
 
 void check_objective(const std::string& who, bool needs_metric, const std::optional<Objective>& own,
@@ -177,6 +159,24 @@ std::string name_in(const Json& options) { return core::option_name(options, "of
 void check_checkpoint_options(const CheckpointOptions& options) {
   require_at_least("checkpoint.every", options.every, 0);
   require_at_least("checkpoint.keep", options.keep, 1);
+}
+
+void check_numbers(const Experiment& experiment) {
+  require_count_or_minus_1("num_samples", experiment.num_samples);
+  require_count_or_minus_1("max_trials", experiment.max_trials);
+  check_checkpoint_options(experiment.checkpoint);
+  check_failure_options(experiment.failure);
+  require_at_least("max_concurrent", experiment.max_concurrent, 0);
+  if (experiment.verbosity < 0 || experiment.verbosity > 2) {
+    refuse("verbosity must be 0, 1 or 2, is " + std::to_string(experiment.verbosity));
+  }
+  if (experiment.time_budget && !(experiment.time_budget->count() > 0)) {
+    refuse("time_budget must be above 0 s, is " +
+           core::number_text(experiment.time_budget->count()) + " s");
+  }
+  require_seconds("step_timeout", experiment.step_timeout);
+  require_seconds("stop_grace", experiment.stop_grace);
+  require_seconds("kill_grace", experiment.kill_grace);
 }
 
 void check_definition(const TrainableSpec& trainable, const Experiment& experiment) {

@@ -21,6 +21,10 @@ namespace tune::runtime {
 /// @throws std::invalid_argument naming the field, its value and what is allowed.
 void check_definition(const TrainableSpec& trainable, const Experiment& experiment);
 
+/// The part of check_definition() that looks at each number by itself.
+/// @throws std::invalid_argument as check_definition().
+void check_numbers(const Experiment& experiment);
+
 /// @throws std::invalid_argument as check_definition().
 void check_checkpoint_options(const CheckpointOptions& options);
 

@@ -238,9 +238,7 @@ std::vector<std::shared_ptr<Callback>> callbacks_of(const Experiment& experiment
   return callbacks;
 }
 
-}  // namespace
-
-ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment) {
+ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& experiment) {
   register_builtin_schedulers();
   register_builtin_searchers();
   refuse_taken(experiment);
@@ -272,6 +270,24 @@ ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment) {
                     std::make_unique<TakenScheduler>(experiment.scheduler->options())));
   claim.keep();
   return setup;
+}
+
+}  // namespace
+
+ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment,
+                       const std::vector<Override>& overrides) {
+  if (overrides.empty()) return set_up_as_it_is(trainable, experiment);
+  apply_overrides(overrides, experiment);
+  const std::string text = overrides_text(overrides);
+  try {
+    ExperimentSetup setup = set_up_as_it_is(trainable, experiment);
+    setup.info.overrides = text;
+    return setup;
+  } catch (const std::invalid_argument& error) {
+    // The fault may be in what the program sets, in what its user sets, or in both together.
+    throw std::invalid_argument(std::string(error.what()) + " (the command line sets " + text +
+                                ")");
+  }
 }
 
 }  // namespace tune::runtime

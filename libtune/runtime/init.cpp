@@ -3,11 +3,17 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <iostream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "given_overrides.hpp"
 #include "runtime/guardian.hpp"
 #include "worker_process.hpp"
 
@@ -23,10 +29,8 @@ void require_socket(std::string_view argument) {
                               " is for processes that tune starts itself, and was given by hand");
 }
 
-}  // namespace
-
-void init(int& argc, char** argv) {
-  was_called = true;
+/// In a process that tune started itself it does not return.
+void serve_if_started_for_it(int argc, char** argv) {
   if (argc != 2) return;
   const std::string_view argument = argv[1];
   if (argument == runtime::guardian_argument) {
@@ -39,9 +43,51 @@ void init(int& argc, char** argv) {
   }
 }
 
+// Only init() changes it, on the first line of main().
+std::vector<runtime::Override>& stored_overrides() {
+  static std::vector<runtime::Override> overrides;
+  return overrides;
+}
+
+/// Keeps what is for tune, and leaves the rest in place.
+void take_options(int& argc, char** argv) {
+  if (argc < 1) return;
+  const std::span<char*> arguments(argv + 1, static_cast<std::size_t>(argc - 1));
+  const runtime::CommandLine line = runtime::parse_command_line(arguments);
+  if (line.asks_for_help) {
+    std::cout << runtime::command_line_help() << std::flush;
+    std::exit(EXIT_SUCCESS);
+  }
+  std::vector<runtime::Override>& overrides = stored_overrides();
+  overrides.insert(overrides.end(), line.overrides.begin(), line.overrides.end());
+  char** const end = std::copy(line.program_words.begin(), line.program_words.end(), argv + 1);
+  *end = nullptr;
+  argc = static_cast<int>(end - argv);
+}
+
+}  // namespace
+
+void init(int& argc, char** argv) {
+  was_called = true;
+  serve_if_started_for_it(argc, argv);
+  try {
+    take_options(argc, argv);
+  } catch (const std::invalid_argument& error) {
+    constexpr int bad_options = 2;
+    std::cerr << "tune: " << error.what() << "\n--tune-help lists the options\n";
+    std::exit(bad_options);
+  }
+}
+
 namespace detail {
 
 bool is_initialised() { return was_called; }
 
 }  // namespace detail
+
+namespace runtime {
+
+const std::vector<Override>& given_overrides() { return stored_overrides(); }
+
+}  // namespace runtime
 }  // namespace tune

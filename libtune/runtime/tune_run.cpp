@@ -1,5 +1,6 @@
 #include <tune/tune_run.hpp>
 
+#include "given_overrides.hpp"
 #include "program_function.hpp"
 #include "runtime/experiment_setup.hpp"
 #include "runtime/run_experiment.hpp"
@@ -9,7 +10,8 @@ namespace tune {
 ExperimentError::~ExperimentError() = default;
 
 ResultGrid tune_run(const TrainableSpec& trainable, Experiment& experiment) {
-  return runtime::run_experiment(runtime::set_up(trainable, experiment));
+  return runtime::run_experiment(
+      runtime::set_up(trainable, experiment, runtime::given_overrides()));
 }
 
 ResultGrid tune_run(const std::string& name, Experiment& experiment) {

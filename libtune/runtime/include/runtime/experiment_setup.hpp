@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <tune/callback.hpp>
 #include <tune/checkpoint.hpp>
@@ -12,6 +13,7 @@
 #include "engine/engine.hpp"
 #include "engine/suggestion_source.hpp"
 #include "report/callback_hub.hpp"
+#include "runtime/command_line.hpp"
 #include "runtime/worker_times.hpp"
 
 namespace tune::runtime {
@@ -32,11 +34,14 @@ struct ExperimentSetup {
   int verbosity = 1;
 };
 
-/// Checks an experiment's definition, takes its scheduler and searcher, and makes its directory.
+/// Sets the fields that the command line overrides, checks the definition, takes scheduler and
+/// searcher, and makes the experiment's directory.
 ///
-/// In their place the experiment keeps objects that a second run refuses.
+/// In their place the experiment keeps objects that a second run refuses; it keeps the overridden
+/// fields, too.
 /// @throws std::invalid_argument naming the field, its value and what is allowed. Nothing has
 /// started then, and there is no directory; the scheduler is taken last.
-[[nodiscard]] ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment);
+[[nodiscard]] ExperimentSetup set_up(const TrainableSpec& trainable, Experiment& experiment,
+                                     const std::vector<Override>& overrides = {});
 
 }  // namespace tune::runtime

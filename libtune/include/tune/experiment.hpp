@@ -76,8 +76,8 @@ struct Experiment {
   /// line for each trial that starts or ends. A ProgressReporter among the callbacks takes the
   /// place of all that, and is told at 0 too.
   int verbosity = 1;
-  /// After SIGINT or SIGTERM tune_run() saves and ends the running trials, as an interrupt does, and
-  /// then ends the program, with exit code 130 or 143. False: it returns; see
+  /// After SIGINT or SIGTERM tune_run() saves and ends the running trials, as an interrupt does,
+  /// and then ends the program, with exit code 130 or 143. False: it returns; see
   /// ResultGrid::interrupted(). A second signal ends the program at once.
   bool exit_on_signal = true;
   /// How long a step may go on after its trial was told to stop. Then its process gets SIGTERM.

@@ -115,6 +115,8 @@ constexpr std::array override_options = {
                    "what is shown on stderr: nothing, a display, also a line a trial",
                    [](Experiment& e, Text value) { e.verbosity = whole_value<int>(value); },
                    check_numbers},
+    OverrideOption{"tune-show-output", nullptr, "show what the trials print",
+                   [](Experiment& e, Text) { e.show_output = true; }, check_numbers},
 };
 
 po::options_description describe_options() {

@@ -256,6 +256,7 @@ ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& expe
   setup.reuse_workers = experiment.reuse_workers;
   setup.exit_on_signal = experiment.exit_on_signal;
   setup.verbosity = experiment.verbosity;
+  setup.show_output = experiment.show_output;
   setup.hub = std::make_shared<report::CallbackHub>(experiment.exporters, callbacks_of(experiment));
   // Whatever is refused leaves scheduler, searcher and disk as they were, for another try.
   DirectoryClaim claim(setup.info.path);

@@ -152,10 +152,9 @@ void OutputPump::add(std::uint64_t worker, Descriptor out, Descriptor err) {
   });
 }
 
-void OutputPump::begin(std::uint64_t worker, std::filesystem::path directory,
-                       std::string trial_name, std::function<void()> ready) {
-  thread_->post(
-      [=, thread = thread_.get()] { thread->begin(worker, directory, trial_name, ready); });
+void OutputPump::begin(std::uint64_t worker, std::filesystem::path directory, std::string label,
+                       std::function<void()> ready) {
+  thread_->post([=, thread = thread_.get()] { thread->begin(worker, directory, label, ready); });
 }
 
 void OutputPump::finish(std::uint64_t worker, std::function<void(std::string)> done) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 
 #include <tune/tune_run.hpp>
 
+#include "live_output.hpp"
 #include "runtime/agent_actor.hpp"
 #include "runtime/callback_actor.hpp"
 #include "runtime/driver_actor.hpp"
@@ -53,7 +55,14 @@ struct Stage {
 };
 
 Stage make_stage(const ExperimentSetup& setup) {
-  if (setup.isolation == Isolation::processes) return {nullptr, std::make_shared<ProcessStage>()};
+  if (setup.isolation == Isolation::processes) {
+    OutputPump::Options output;
+    if (setup.show_output) {
+      const auto live = std::make_shared<LiveOutput>();  // the pump's
+      output.show = [live](std::string_view line) { live->show(line); };
+    }
+    return {nullptr, std::make_shared<ProcessStage>(std::move(output))};
+  }
   return {std::make_shared<RunnerPool>(setup.trainable, setup.times.stop_grace), nullptr};
 }
 

@@ -104,8 +104,10 @@ void WorkerHost::prepare_trial(StartInWorker& start) {
 
 void WorkerHost::open_output() {
   const TrialRun& run = waiting_start_->run;
+  const std::string& name = run.launch.trial_name;
+  const std::string label = name.substr(0, name.find('_'));  // its number
   setup_.stage->pump().begin(
-      process_.id, run.experiment_path / run.launch.trial_name, run.launch.trial_name,
+      process_.id, run.experiment_path / name, label,
       [host = HostActor(self_), id = process_.id] { caf::anon_send(host, OutputReady{id}); });
 }
 
@@ -121,22 +123,36 @@ void WorkerHost::start_trial() {
 }
 
 void WorkerHost::follow(TrialOrders& orders) {
-  if (waiting_start_) {
-    for (TrialOrder& order : orders.orders) waiting_orders_.orders.push_back(std::move(order));
-    return;
-  }
-  if (!trial_ || trial_->ended) return;
+  // One for the trial that ran here before may come late.
+  const engine::Launch* launch = waiting_start_ ? &waiting_start_->run.launch
+                                 : trial_       ? &trial_->launch
+                                                : nullptr;
   for (TrialOrder& order : orders.orders) {
-    if (const auto* proceed = std::get_if<engine::Proceed>(&order)) {
-      trial_->watch.proceed(proceed->horizon);
-    } else if (const auto* acknowledged = std::get_if<Acknowledgement>(&order)) {
-      trial_->watch.acknowledge(acknowledged->count);
-    } else if (!std::holds_alternative<engine::Save>(order)) {
-      begin_ending();
+    const bool is_for_it = launch != nullptr && std::visit(
+                                                    [&](const auto& o) {
+                                                      return o.trial == launch->trial &&
+                                                             o.incarnation == launch->incarnation;
+                                                    },
+                                                    order);
+    if (!is_for_it) continue;
+    if (waiting_start_) {
+      waiting_orders_.orders.push_back(std::move(order));
+    } else if (!trial_->ended) {
+      follow(order);
     }
-    send(std::move(order));
   }
-  set_deadline();
+  if (trial_) set_deadline();
+}
+
+void WorkerHost::follow(TrialOrder& order) {
+  if (const auto* proceed = std::get_if<engine::Proceed>(&order)) {
+    trial_->watch.proceed(proceed->horizon);
+  } else if (const auto* acknowledged = std::get_if<Acknowledgement>(&order)) {
+    trial_->watch.acknowledge(acknowledged->count);
+  } else if (!std::holds_alternative<engine::Save>(order)) {
+    begin_ending();
+  }
+  send(std::move(order));
 }
 
 void WorkerHost::on(WorkerNews& news) {

@@ -157,7 +157,7 @@ void Worker::on(TrialOrder& order) {
     const std::lock_guard lock(mutex_);
     link = link_;
   }
-  if (!link) return;  // it has ended meanwhile
+  if (!link) return;  // the trial has ended meanwhile
   std::visit(
       [&](auto& o) {
         using Order = std::decay_t<decltype(o)>;

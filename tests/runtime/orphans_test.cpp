@@ -16,7 +16,7 @@
 namespace tune::test {
 namespace {
 
-TEST_CASE("no process outlives a search that ends well", "[orphans]") {
+TEST_CASE("FA-11: no process outlives a search that ends well", "[FA-11]") {
   const TemporaryFolder folder;
   const SearchMark mark(folder.path());
   Experiment experiment = process_experiment(folder);
@@ -28,7 +28,7 @@ TEST_CASE("no process outlives a search that ends well", "[orphans]") {
   CHECK(left.empty());
 }
 
-TEST_CASE("no process outlives a search that is killed", "[orphans]") {
+TEST_CASE("FA-11: no process outlives a search that is killed", "[FA-11]") {
   // By the moment at which it comes: at once, or once trials run.
   for (int round = 0; round < 50; ++round) {
     CAPTURE(round);

@@ -110,7 +110,8 @@ struct Fault {
   std::string said;
 };
 
-TEST_CASE("a fault costs its trial one start, and nobody else anything", "[faults]") {
+TEST_CASE("FA-01, FA-02: a fault costs its trial one start, and nobody else anything",
+          "[FA-01][FA-02]") {
   const Fault fault = GENERATE(values<Fault>({
       {"exception", "step: boom"},
       {"segfault", "was killed by signal 11 (Segmentation fault) after iteration 2"},
@@ -228,7 +229,7 @@ class TornSaves : public Criminal {
   int saves_ = 0;
 };
 
-TEST_CASE("a checkpoint that is cut off is none", "[faults]") {
+TEST_CASE("FA-07: a checkpoint that is cut off is none", "[FA-07]") {
   const TemporaryFolder folder;
   Experiment experiment = process_experiment(folder);
   experiment.space = {{"fault", constant("")}};

@@ -18,6 +18,7 @@
 #include <tune/track.hpp>
 #include <tune/tune_run.hpp>
 
+#include "captured_output.hpp"
 #include "process_experiment.hpp"
 
 namespace tune::test {
@@ -189,6 +190,25 @@ TEST_CASE("what a trial prints is in its directory, and nothing of another's", "
     CHECK(read_text(trial.path / "stdout") == "out " + x + " first\nout " + x + " without an end");
     CHECK(read_text(trial.path / "stderr") == "err " + x + "\n");
   }
+}
+
+TEST_CASE("what trials print is shown on request, with their numbers", "[processes]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  experiment.space = {{"x", grid_search({1, 2})}};
+  experiment.show_output = true;
+  const auto [out, err] = output_of([&] {
+    (void)tune_run(
+        [](const Config& config) {
+          std::cout << "x is " << config["x"].get<int>() << '\n';
+          std::cerr << "to stderr\n";
+          track::report({{"x", 1}});
+        },
+        experiment);
+  });
+  CHECK(out.empty());
+  CHECK_THAT(err, Catch::Contains("(00000) x is 1\n") && Catch::Contains("(00001) x is 2\n") &&
+                      Catch::Contains("(00001 stderr) to stderr\n"));
 }
 
 TEST_CASE("a program or function that worker processes cannot have is refused", "[processes]") {

@@ -76,6 +76,9 @@ struct Experiment {
   /// line for each trial that starts or ends. A ProgressReporter among the callbacks takes the
   /// place of all that, and is told at 0 too.
   int verbosity = 1;
+  /// Each line that a trial prints is also shown on stderr, behind "(00003) ", or "(00003 stderr)
+  /// ". It stands in the files stdout and stderr of the trial's directory in any case.
+  bool show_output = false;
   /// After SIGINT or SIGTERM tune_run() saves and ends the running trials, as an interrupt does,
   /// and then ends the program, with exit code 130 or 143. False: it returns; see
   /// ResultGrid::interrupted(). A second signal ends the program at once.

@@ -66,6 +66,7 @@ TEST_CASE("each option sets its field", "[command_line]") {
   CHECK(experiment_of({"--tune-trial-cpus=0.5"}).resources.cpu == 0.5);
   CHECK(experiment_of({"--tune-trial-gpus=2"}).resources.gpu == 2);
   CHECK(experiment_of({"--tune-verbosity=2"}).verbosity == 2);
+  CHECK(experiment_of({"--tune-show-output"}).show_output);
 }
 
 TEST_CASE("GPUs are within those that CUDA may see", "[command_line]") {

@@ -32,6 +32,7 @@ struct ExperimentSetup {
   bool reuse_workers = true;
   bool exit_on_signal = true;
   int verbosity = 1;
+  bool show_output = false;
 };
 
 /// Sets the fields that the command line overrides, checks the definition, takes scheduler and

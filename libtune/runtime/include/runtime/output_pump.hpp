@@ -24,7 +24,7 @@ class OutputPump {
   struct Options {
     std::uint64_t max_head_bytes = 16U << 20U;  ///< Of each file.
     std::size_t max_tail_bytes = 64U << 10U;    ///< Of each stream.
-    /// If set, gets each line of output, with its end, behind "(<trial>) " or "(<trial> stderr) ".
+    /// If set, gets each line of output, with its end, behind "(<label>) " or "(<label> stderr) ".
     std::function<void(std::string_view)> show = {};
   };
   /// @throws std::system_error
@@ -39,7 +39,7 @@ class OutputPump {
   void add(std::uint64_t worker, Descriptor out, Descriptor err);
   /// What comes from then on belongs to the trial in `directory`, which is made if need be. Calls
   /// `ready` on the pump's thread: what came before it is dropped.
-  void begin(std::uint64_t worker, std::filesystem::path directory, std::string trial_name,
+  void begin(std::uint64_t worker, std::filesystem::path directory, std::string label,
              std::function<void()> ready);
   /// Reads what the pipes hold, closes the trial's files, and calls `done` on the pump's thread
   /// with the last lines of its stderr: at most `max_lines`, without the newline at the end.

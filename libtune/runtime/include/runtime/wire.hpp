@@ -11,7 +11,7 @@
 #include "runtime/trial_run.hpp"
 
 /// What an agent and a worker process tell each other, as the JSON that frames hold. Doubles keep
-/// their bits, NaN and infinities too.
+/// their bits, infinities and negative zero too, and NaN stays NaN.
 namespace tune::runtime {
 
 /// Both must be of the same build; a worker says so first.

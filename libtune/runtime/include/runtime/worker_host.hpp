@@ -78,6 +78,7 @@ class WorkerHost {
   void open_output();
   void start_trial();
   void follow(TrialOrders& orders);
+  void follow(TrialOrder& order);
   void on_bytes(const std::string& bytes);
   void on(const WorkerHello& hello);
   void on(WorkerNews& news);

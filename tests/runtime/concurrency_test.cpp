@@ -1,8 +1,10 @@
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,49 +16,40 @@
 #include <tune/tune_run.hpp>
 
 #include "run_support.hpp"
-#include "support/gate.hpp"
 
 namespace tune::test {
 namespace {
 
-/// How many are inside at once, and the most that ever were.
-class Crowd {
- public:
-  void enter() {
-    const int now = ++inside_;
-    int most = most_;
-    while (now > most && !most_.compare_exchange_weak(most, now)) {
-    }
+namespace fs = std::filesystem;
+
+/// Has a file "inside" while it runs, and reports three times how many trials have one.
+void report_crowd(const Config&) {
+  const fs::path dir = track::context().trial_dir;
+  add_line(dir / "inside", "yes");
+  for (int i = 0; i < 3; ++i) {
+    track::report({{"inside", count_trials_with("inside", dir.parent_path())}});
   }
-  void leave() { --inside_; }
-  [[nodiscard]] int most() const { return most_; }
-
- private:
-  std::atomic<int> inside_{0};
-  std::atomic<int> most_{0};
-};
-
-/// Runs 12 trials of three reports each, and returns the most that ran at once.
-int run_crowd(Experiment& experiment) {
-  Crowd crowd;
-  experiment.space = {{"x", uniform(0, 1)}};
-  experiment.num_samples = 12;
-  const ResultGrid results = tune_run(
-      [&](const Config&) {
-        crowd.enter();
-        for (int i = 0; i < 3; ++i) {
-          std::this_thread::yield();
-          track::report({{"x", i}});
-        }
-        crowd.leave();
-      },
-      experiment);
-  CHECK(results.size() == 12);
-  CHECK(results.errors().empty());
-  return crowd.most();
+  fs::remove(dir / "inside");
 }
 
-TEST_CASE("max_concurrent is never exceeded", "[concurrency][threads]") {
+/// Runs 12 trials, and returns the most that ran at once.
+std::int64_t run_crowd(Experiment& experiment) {
+  experiment.space = {{"x", uniform(0, 1)}};
+  experiment.num_samples = 12;
+  const ResultGrid results = tune_run(report_crowd, experiment);
+  CHECK(results.size() == 12);
+  CHECK(results.errors().empty());
+  std::int64_t most = 0;
+  for (const TrialResult& trial : results) {
+    for (const Result& result : trial.history()) {
+      most = std::max(most, std::get<std::int64_t>(result.metrics.at("inside").variant()));
+    }
+  }
+  CHECK(most > 0);
+  return most;
+}
+
+TEST_CASE("max_concurrent is never exceeded", "[concurrency]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.local = {.cpus = 8};
@@ -64,7 +57,7 @@ TEST_CASE("max_concurrent is never exceeded", "[concurrency][threads]") {
   CHECK(run_crowd(experiment) <= 3);
 }
 
-TEST_CASE("RS-04: a custom resource bounds the trials that use it", "[RS-04][threads]") {
+TEST_CASE("RS-04: a custom resource bounds the trials that use it", "[RS-04]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.local = {.cpus = 8, .custom = {{"license", 2}}};
@@ -72,18 +65,19 @@ TEST_CASE("RS-04: a custom resource bounds the trials that use it", "[RS-04][thr
   CHECK(run_crowd(experiment) <= 2);
 }
 
-TEST_CASE("as many trials run at once as there are slots", "[concurrency][threads]") {
+TEST_CASE("as many trials run at once as there are slots", "[concurrency]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.local = {.cpus = 4};
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.num_samples = 4;
-  std::atomic<int> here{0};
-  Gate all_here;
   const ResultGrid results = tune_run(
-      [&](const Config&) {
-        if (++here == 4) all_here.open(4);
-        all_here.wait();
+      [](const Config&) {
+        const fs::path dir = track::context().trial_dir;
+        add_line(dir / "here", "yes");
+        const bool came =
+            wait_until([&] { return count_trials_with("here", dir.parent_path()) == 4; });
+        if (!came) throw std::runtime_error("the others did not come");
         track::report({{"x", 1}});
       },
       experiment);
@@ -112,42 +106,47 @@ TEST_CASE("SE-02: the same seed gives the same configurations on 1 and 4 slots",
   CHECK(runs[0] == runs[1]);
 }
 
-TEST_CASE("experiments run side by side and within one another", "[concurrency][threads]") {
+void report_name(const Config&) { track::report({{"name", track::context().experiment_name}}); }
+
+/// An experiment of 20 trials.
+Experiment named(const std::string& name, const TemporaryFolder& folder) {
+  Experiment experiment = small_experiment(folder);
+  experiment.name = name;
+  experiment.space = {{"x", uniform(0, 1)}};
+  experiment.num_samples = 20;
+  return experiment;
+}
+
+/// True if each trial reported the name of its own experiment.
+bool are_all(const ResultGrid& results, const std::string& name) {
+  for (const TrialResult& trial : results) {
+    if (trial.metrics != Metrics{{"name", name}}) return false;
+  }
+  return results.size() == 20;
+}
+
+TEST_CASE("experiments run side by side", "[concurrency]") {
   const TemporaryFolder folder;
-  const auto search = [&](const std::string& name, auto function) {
-    Experiment experiment = small_experiment(folder);
-    experiment.name = name;
-    experiment.space = {{"x", uniform(0, 1)}};
-    experiment.num_samples = 20;
-    return tune_run(function, experiment);
-  };
-  const auto report_name = [](const Config&) {
-    track::report({{"name", track::context().experiment_name}});
-  };
-  const auto all_are = [](const ResultGrid& results, const std::string& name) {
-    for (const TrialResult& trial : results) {
-      if (trial.metrics != Metrics{{"name", name}}) return false;
-    }
-    return results.size() == 20;
-  };
-  SECTION("side by side") {
-    ResultGrid other;
-    std::thread thread([&] { other = search("other", report_name); });
-    const ResultGrid mine = search("mine", report_name);
-    thread.join();
-    CHECK(all_are(mine, "mine"));
-    CHECK(all_are(other, "other"));
-  }
-  SECTION("one within another") {
-    ResultGrid inner;
-    std::once_flag once;
-    const ResultGrid outer = search("outer", [&](const Config& config) {
-      std::call_once(once, [&] { inner = search("inner", report_name); });
-      report_name(config);
-    });
-    CHECK(all_are(inner, "inner"));
-    CHECK(all_are(outer, "outer"));
-  }
+  ResultGrid other;
+  std::thread thread([&] { other = tune_run(report_name, named("other", folder)); });
+  const ResultGrid mine = tune_run(report_name, named("mine", folder));
+  thread.join();
+  CHECK(are_all(mine, "mine"));
+  CHECK(are_all(other, "other"));
+}
+
+TEST_CASE("an experiment runs within another", "[concurrency][threads]") {
+  const TemporaryFolder folder;
+  ResultGrid inner;
+  std::once_flag once;
+  const ResultGrid outer = tune_run(
+      [&](const Config& config) {
+        std::call_once(once, [&] { inner = tune_run(report_name, named("inner", folder)); });
+        report_name(config);
+      },
+      named("outer", folder));
+  CHECK(are_all(inner, "inner"));
+  CHECK(are_all(outer, "outer"));
 }
 
 TEST_CASE("two thousand short trials come and go", "[concurrency]") {
@@ -168,38 +167,43 @@ TEST_CASE("two thousand short trials come and go", "[concurrency]") {
   }
 }
 
+/// Reports 3000 times, and writes a byte after each report.
+void report_and_count(const Config&) {
+  std::ofstream told(track::context().trial_dir / "told");
+  for (int i = 1; i <= 3000; ++i) {
+    track::report({{"x", i}});
+    told << '.' << std::flush;
+  }
+}
+
+/// Goes on from the first result only when the trial has told 255 results.
 class SlowCallback final : public Callback {
  public:
-  void on_trial_result(const TrialInfo&, const Result& result) override {
-    if (result.training_iteration == 1) may_go_on.wait();
+  void on_trial_result(const TrialInfo& trial, const Result& result) override {
+    const auto unseen = [&] {
+      return static_cast<std::int64_t>(fs::file_size(trial.path / "told")) - seen;
+    };
+    if (result.training_iteration == 1) got_ahead = wait_until([&] { return unseen() >= 255; });
+    most_unseen = std::max(most_unseen, unseen());
     if (result.training_iteration != ++seen) in_order = false;
   }
-  Gate may_go_on;
-  std::atomic<std::int64_t> seen{0};
-  std::atomic<bool> in_order{true};
+  std::int64_t seen = 0;
+  std::int64_t most_unseen = 0;
+  bool in_order = true;
+  bool got_ahead = false;
 };
 
-TEST_CASE("a slow callback holds its trial back and loses nothing", "[concurrency][threads]") {
+TEST_CASE("a slow callback holds its trial back and loses nothing", "[concurrency]") {
   const TemporaryFolder folder;
   const auto callback = std::make_shared<SlowCallback>();
   Experiment experiment = small_experiment(folder);
   experiment.callbacks = {callback};
-  std::int64_t most_unseen = 0;
-  const ResultGrid results = tune_run(
-      [&](const Config&) {
-        for (std::int64_t told = 1; told <= 3000; ++told) {
-          // The callback is let go only when the trial could not have told more without it.
-          if (told == 256) callback->may_go_on.open();
-          track::report({{"x", told}});
-          most_unseen = std::max(most_unseen, told - callback->seen);
-        }
-      },
-      experiment);
+  const ResultGrid results = tune_run(report_and_count, experiment);
   CHECK(callback->in_order);
   CHECK(callback->seen == 3000);
   CHECK(iterations(results[0]) == counted_to(3000));
-  CHECK(most_unseen >= 255);
-  CHECK(most_unseen <= 256);
+  CHECK(callback->got_ahead);
+  CHECK(callback->most_unseen <= 256);
 }
 
 }  // namespace

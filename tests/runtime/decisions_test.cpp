@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include <tune/callback.hpp>
+#include <tune/registry.hpp>
 #include <tune/scheduler.hpp>
 #include <tune/schedulers/asha.hpp>
 #include <tune/searcher.hpp>
@@ -104,7 +105,9 @@ void train_with_checkpoints(const Config&) {
   }
 }
 
-TEST_CASE("paused trials go on where they were", "[decisions][threads]") {
+TUNE_REGISTER_FUNCTION(train_with_checkpoints, {.checkpoints = true})
+
+TEST_CASE("paused trials go on where they were", "[decisions]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.local = {.cpus = 1};
@@ -119,8 +122,7 @@ TEST_CASE("paused trials go on where they were", "[decisions][threads]") {
     steps = "steps";
   }
   SECTION("function") {
-    TrainableSpec spec{.name = "train", .checkpoints = true, .function = train_with_checkpoints};
-    results = tune_run(spec, experiment);
+    results = tune_run(train_with_checkpoints, experiment);
     steps = "step";
   }
   REQUIRE(results.size() == 2);
@@ -185,19 +187,19 @@ class StopsTheOther final : public TestScheduler {
   }
 };
 
-TEST_CASE("a stop reaches a trial while its step runs", "[decisions][threads]") {
+TEST_CASE("a stop reaches a trial while its step runs", "[decisions]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.space = {{"id", grid_search({0, 1})}};
   experiment.scheduler = std::make_unique<StopsTheOther>();
-  Gate first_runs;
   const ResultGrid results = tune_run(
-      [&](const Config& config) {
+      [](const Config& config) {
+        const std::filesystem::path dir = track::context().trial_dir;
         if (config["id"].get<int>() == 0) {
-          first_runs.open();
-          while (!track::should_stop()) std::this_thread::yield();
+          add_line(dir / "runs", "yes");
+          wait_until(track::should_stop);
         } else {
-          first_runs.wait();
+          wait_until([&] { return count_trials_with("runs", dir.parent_path()) == 1; });
         }
         track::report({{"x", 1}});
       },
@@ -289,15 +291,15 @@ TEST_CASE("a cleanup that hangs does not keep tune_run", "[decisions][threads]")
   HangsInCleanup::left.wait();
 }
 
-TEST_CASE("a time budget ends the experiment", "[decisions][threads]") {
+TEST_CASE("a time budget ends the experiment", "[decisions]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.num_samples = -1;
   experiment.time_budget = std::chrono::milliseconds(20);
   const ResultGrid results = tune_run(
-      [&](const Config&) {
-        while (!track::should_stop()) std::this_thread::yield();
+      [](const Config&) {
+        wait_until(track::should_stop);
         track::report({{"x", 1}});
       },
       experiment);

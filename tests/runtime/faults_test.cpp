@@ -1,9 +1,6 @@
-#include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,28 +20,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A Trainable whose faults the test decides. One at a time: the test that uses it sets it anew.
-struct Faults {
-  int throw_at_step = 0;  // 0: never
-  int starts_that_throw = 1000;
-  std::string phase = "step";
-  bool is_invalid = false;
-  std::atomic<int> starts{0};
-  std::mutex mutex;
-  std::vector<int> loaded;  // the step of each checkpoint that was loaded
-};
-std::shared_ptr<Faults> faults;
-
+/// At each start throws where its parameter "faults", a list, says for that start: in "setup",
+/// "step 4", "save_checkpoint" or "load_checkpoint"; in none of them once the list is used up.
+/// Notes each start, and the step of each checkpoint that it loads.
 class Faulty final : public Descent {
  public:
   void setup(const Config& config) override {
-    start_ = ++faults->starts;
+    const std::size_t starts_before = read_lines(context().trial_dir / "starts").size();
+    add_line(context().trial_dir / "starts", "start");
+    if (config.contains("faults")) {
+      const auto faults = config["faults"].get<std::vector<std::string>>();
+      if (starts_before < faults.size()) fault_ = faults[starts_before];
+    }
     throw_in("setup");
     Descent::setup(config);
   }
   Metrics step() override {
-    ++step_;
-    if (step_ == faults->throw_at_step) throw_in("step");
+    throw_in("step " + std::to_string(++step_));
     return Descent::step();
   }
   void save_checkpoint(const fs::path& dir) override {
@@ -54,42 +46,29 @@ class Faulty final : public Descent {
   }
   void load_checkpoint(const fs::path& dir) override {
     std::ifstream(dir / "step") >> step_;
-    {
-      const std::lock_guard lock(faults->mutex);
-      faults->loaded.push_back(step_);
-    }
+    add_line(context().trial_dir / "loads", std::to_string(step_));
     throw_in("load_checkpoint");
     Descent::load_checkpoint(dir);
   }
 
  private:
   void throw_in(const std::string& phase) const {
-    if (faults->phase != phase || start_ > faults->starts_that_throw) return;
-    if (faults->is_invalid) throw InvalidConfig("never works");
-    throw std::runtime_error("boom in " + phase);
+    if (fault_ == phase) throw std::runtime_error("boom in " + phase);
   }
 
-  int start_ = 0;
+  std::string fault_;
   int step_ = 0;
 };
 
-/// Its first trial fails once, and then cannot load its checkpoint.
-class FailsToGoOn final : public Descent {
+/// Never takes its configuration.
+class Invalid final : public Descent {
  public:
-  Metrics step() override {
-    if (context().trial_id == TrialId{0} && ++step_ == 2) throw std::runtime_error("first");
-    return Descent::step();
-  }
-  void load_checkpoint(const fs::path&) override {
-    throw std::runtime_error("boom in load_checkpoint");
-  }
-
- private:
-  int step_ = 0;
+  void setup(const Config&) override { throw InvalidConfig("never works"); }
 };
+
+std::size_t starts_of(const TrialResult& trial) { return read_lines(trial.path / "starts").size(); }
 
 Experiment faulty_experiment(const TemporaryFolder& folder) {
-  faults = std::make_shared<Faults>();
   Experiment experiment = small_experiment(folder);
   experiment.space = {{"x", constant(1.0)}};
   experiment.stop = {{"training_iteration", 6}};
@@ -97,14 +76,14 @@ Experiment faulty_experiment(const TemporaryFolder& folder) {
   return experiment;
 }
 
-TEST_CASE("FA-03: the failure limit counts retries from the last checkpoint", "[FA-03][threads]") {
+TEST_CASE("FA-03: the failure limit counts retries from the last checkpoint", "[FA-03]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
-  faults->throw_at_step = 4;
+  experiment.space.add("faults", constant(std::vector<std::string>(5, "step 4")));
   SECTION("limit 0 is one attempt") {
     const ResultGrid results = tune_run<Faulty>(experiment);
     CHECK(results[0].state == TrialState::error);
-    CHECK(faults->starts == 1);
+    CHECK(starts_of(results[0]) == 1);
     CHECK(iterations(results[0]) == counted_to(3));
   }
   SECTION("limit 2 is three attempts") {
@@ -112,45 +91,42 @@ TEST_CASE("FA-03: the failure limit counts retries from the last checkpoint", "[
     const ResultGrid results = tune_run<Faulty>(experiment);
     CHECK(results[0].state == TrialState::error);
     CHECK_THAT(results[0].error, Catch::Contains("boom in step"));
-    CHECK(faults->starts == 3);
-    CHECK(faults->loaded == std::vector<int>{3, 3});
+    CHECK(starts_of(results[0]) == 3);
+    CHECK(read_lines(results[0].path / "loads") == std::vector<std::string>{"3", "3"});
     CHECK(iterations(results[0]) == counted_to(3));
     CHECK_THAT(read_text(results[0].path / "error.txt"), Catch::Contains("boom in step"));
   }
   SECTION("limit -1 retries until it works") {
     experiment.failure.max_failures = -1;
-    faults->starts_that_throw = 5;
     const ResultGrid results = tune_run<Faulty>(experiment);
     CHECK(results[0].state == TrialState::terminated);
-    CHECK(faults->starts == 6);
+    CHECK(starts_of(results[0]) == 6);
     CHECK(iterations(results[0]) == counted_to(6));
     CHECK(results[0].metrics.at("steps") == MetricValue(6));
   }
 }
 
-TEST_CASE("without a checkpoint a retry starts anew and each row stands once",
-          "[faults][threads]") {
+TEST_CASE("without a checkpoint a retry starts anew and each row stands once", "[faults]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.checkpoint.every = 0;
   experiment.failure.max_failures = 1;
   experiment.exporters = {"json"};
-  faults->throw_at_step = 4;
-  faults->starts_that_throw = 1;
+  experiment.space.add("faults", constant(Json::array({"step 4"})));
   const ResultGrid results = tune_run<Faulty>(experiment);
   CHECK(results[0].state == TrialState::terminated);
-  CHECK(faults->loaded.empty());
+  CHECK(starts_of(results[0]) == 2);
+  CHECK(read_lines(results[0].path / "loads").empty());
   CHECK(iterations(results[0]) == counted_to(6));
 }
 
-TEST_CASE("FA-04: an experiment in which every trial fails ends and says so", "[FA-04][threads]") {
+TEST_CASE("FA-04: an experiment in which every trial fails ends and says so", "[FA-04]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
-  experiment.space = {{"x", uniform(0, 1)}};
+  experiment.space = {{"x", uniform(0, 1)}, {"faults", constant(Json::array({"step 1"}))}};
   experiment.metric = "loss";
   experiment.mode = Mode::min;
   experiment.num_samples = 10;
-  faults->throw_at_step = 1;
   const ResultGrid results = tune_run<Faulty>(experiment);
   REQUIRE(results.size() == 10);
   CHECK(results.errors().size() == 10);
@@ -158,43 +134,36 @@ TEST_CASE("FA-04: an experiment in which every trial fails ends and says so", "[
   CHECK_THROWS_WITH(results.best(), Catch::Contains("10") && Catch::Contains("boom in step"));
 }
 
-TEST_CASE("a fault in any phase of the training code ends its trial and no other",
-          "[faults][threads]") {
+TEST_CASE("a fault in any phase of the training code ends its trial and no other", "[faults]") {
+  const std::string phase = GENERATE("setup", "step", "save_checkpoint", "load_checkpoint");
+  CAPTURE(phase);
+  const std::string where = phase == "step" ? "step 2" : phase;
+  // Only after another fault a checkpoint is loaded at all.
+  const std::string first = phase == "load_checkpoint" ? "step 2" : where;
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
-  experiment.num_samples = 2;
-  experiment.avoid_duplicates = false;
+  experiment.space.add("faults", grid_search({Json::array({first, where}), Json::array()}));
   experiment.max_concurrent = 1;
-  experiment.failure.max_failures = 1;  // so that a checkpoint is loaded at all
-  faults->phase = GENERATE("setup", "step", "save_checkpoint", "load_checkpoint");
-  faults->throw_at_step = 2;
-  faults->starts_that_throw = 2;  // those of the first trial
-  const bool is_load = faults->phase == "load_checkpoint";
-  const ResultGrid results =
-      is_load ? tune_run<FailsToGoOn>(experiment) : tune_run<Faulty>(experiment);
+  experiment.failure.max_failures = 1;
+  const ResultGrid results = tune_run<Faulty>(experiment);
   REQUIRE(results.size() == 2);
   CHECK(results[0].state == TrialState::error);
-  CHECK_THAT(results[0].error, Catch::StartsWith(faults->phase + ": boom in " + faults->phase));
+  CHECK_THAT(results[0].error, Catch::StartsWith(phase + ": boom in " + where));
+  CHECK(starts_of(results[0]) == 2);
   CHECK(results[1].state == TrialState::terminated);
   CHECK(iterations(results[1]) == counted_to(6));
 }
 
-TEST_CASE("FA-06: an invalid configuration is never retried and the searcher is told",
-          "[FA-06][threads]") {
+TEST_CASE("FA-06: an invalid configuration is never retried and the searcher is told", "[FA-06]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.num_samples = 10;
   experiment.failure.max_failures = 3;
   experiment.checkpoint.every = 0;
-  std::mutex mutex;
-  std::map<TrialId, int> starts;
   const ResultGrid results = tune_run(
-      [&](const Config& config) {
-        {
-          const std::lock_guard lock(mutex);
-          ++starts[track::context().trial_id];
-        }
+      [](const Config& config) {
+        add_line(track::context().trial_dir / "starts", "start");
         if (config["x"].get<double>() < 0.5) throw InvalidConfig("x below 0.5");
         track::report({{"loss", 1}});
       },
@@ -204,21 +173,19 @@ TEST_CASE("FA-06: an invalid configuration is never retried and the searcher is 
     const bool is_invalid = trial.config["x"].get<double>() < 0.5;
     CHECK(trial.state == (is_invalid ? TrialState::error : TrialState::terminated));
     if (is_invalid) CHECK_THAT(trial.error, Catch::Contains("x below 0.5"));
-    CHECK(starts[trial.id] == 1);
+    CHECK(starts_of(trial) == 1);
   }
   CHECK_FALSE(results.errors().empty());
   CHECK(results.errors().size() < 10);
 }
 
-TEST_CASE("FA-06: a search with no end gives up when nothing is valid", "[FA-06][threads]") {
+TEST_CASE("FA-06: a search with no end gives up when nothing is valid", "[FA-06]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.num_samples = -1;
-  faults->phase = "setup";
-  faults->is_invalid = true;
   try {
-    tune_run<Faulty>(experiment);
+    tune_run<Invalid>(experiment);
     FAIL("it should have been broken off");
   } catch (const ExperimentError& error) {
     CHECK_THAT(error.what(), Catch::Contains("never works"));
@@ -301,8 +268,7 @@ class ThrowingScheduler final : public TestScheduler {
   }
 };
 
-TEST_CASE("a scheduler that throws ends the experiment and keeps what was recorded",
-          "[faults][threads]") {
+TEST_CASE("a scheduler that throws ends the experiment and keeps what was recorded", "[faults]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.scheduler = std::make_unique<ThrowingScheduler>();
@@ -340,7 +306,7 @@ class ThrowingSearcher final : public Searcher {
   std::string where_;
 };
 
-TEST_CASE("a searcher that throws ends the experiment and says where", "[faults][threads]") {
+TEST_CASE("a searcher that throws ends the experiment and says where", "[faults]") {
   const TemporaryFolder folder;
   const std::string where = GENERATE("suggest", "result", "completed");
   Experiment experiment = faulty_experiment(folder);
@@ -381,7 +347,7 @@ TEST_CASE("storage that fails ends the experiment with the path and the reason",
   }
 }
 
-TEST_CASE("a stop criterion that throws ends the experiment", "[faults][threads]") {
+TEST_CASE("a stop criterion that throws ends the experiment", "[faults]") {
   const TemporaryFolder folder;
   Experiment experiment = faulty_experiment(folder);
   experiment.stop = stop_when(

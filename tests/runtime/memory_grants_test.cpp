@@ -2,7 +2,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +13,6 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -32,16 +30,6 @@ using Catch::Contains;
 
 constexpr std::uint64_t grant_bytes = 256ULL << 20U;
 constexpr char exceeded[] = "exceeded its grant of 256 MiB memory: ";
-
-template <class Condition>
-bool wait_until(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 /// Takes and uses so much memory.
 void take(std::size_t mebibytes) {

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -31,6 +30,8 @@
 
 namespace tune::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 void report_four(const Config& config) {
   double x = config["x"].get<double>();
@@ -105,15 +106,13 @@ TEST_CASE("FA-04: the display copes with a search in which every trial fails", "
   CHECK(std::filesystem::exists(path));
 }
 
-/// Keeps what it is told, and can be waited for.
-class KeepingReporter final : public ProgressReporter {
+/// Keeps what it is told.
+class KeepingReporter : public ProgressReporter {
  public:
   void report(const Progress& progress, bool is_last) override {
-    const std::lock_guard lock(mutex_);
     reports.push_back(progress);
     is_ended_first = is_ended_first || (is_last && !is_experiment_ended_);
     last_reports += is_last ? 1 : 0;
-    changed_.notify_all();
   }
   void on_experiment_end(const ExperimentInfo&, const ExperimentEnd&) override {
     is_experiment_ended_ = true;
@@ -121,19 +120,12 @@ class KeepingReporter final : public ProgressReporter {
   [[nodiscard]] std::chrono::duration<double> interval() const override {
     return std::chrono::milliseconds(1);  // more often than it may be
   }
-  bool wait_for(std::size_t count) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30),
-                             [&] { return reports.size() >= count; });
-  }
 
   std::vector<Progress> reports;
   int last_reports = 0;
   bool is_ended_first = false;
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
   bool is_experiment_ended_ = false;
 };
 
@@ -163,15 +155,25 @@ TEST_CASE("a reporter of the user's takes the place of the display", "[progress]
   CHECK(last.end->reason == "all trials ended");
 }
 
-TEST_CASE("reports come while trials are silent", "[progress][threads]") {
+/// Writes a file into the experiment's directory at the fifth report.
+class SignallingReporter final : public KeepingReporter {
+ public:
+  void report(const Progress& progress, bool is_last) override {
+    KeepingReporter::report(progress, is_last);
+    if (reports.size() == 5) std::ofstream(progress.path / "five reports") << "yes";
+  }
+};
+
+TEST_CASE("reports come while trials are silent", "[progress]") {
   const TemporaryFolder folder;
-  const auto reporter = std::make_shared<KeepingReporter>();
+  const auto reporter = std::make_shared<SignallingReporter>();
   Experiment experiment = shown_experiment(folder, 1);
   experiment.num_samples = 1;
   experiment.callbacks = {reporter};
   const ResultGrid results = tune_run(
-      [&](const Config&) {
-        const bool has_come = reporter->wait_for(5);
+      [](const Config&) {
+        const fs::path signal = track::context().trial_dir.parent_path() / "five reports";
+        const bool has_come = wait_until([&] { return fs::exists(signal); });
         track::report({{"loss", has_come ? 0.0 : 1.0}});
       },
       experiment);
@@ -252,25 +254,29 @@ class TerminalOnStderr {
   std::optional<Redirected> stderr_;
 };
 
-TEST_CASE("on a terminal the display is drawn in place", "[progress][threads]") {
+TEST_CASE("on a terminal the display is drawn in place", "[progress]") {
   if (!test::has_pseudo_terminals()) return test::skip_test("there are no pseudo-terminals here");
   const TemporaryFolder folder;
   TerminalOnStderr terminal;
   Experiment experiment = shown_experiment(folder, 1);
   experiment.num_samples = 1;
   std::string text;
+  // The trial runs until there was a draw with it.
+  std::jthread reader([&] {
+    wait_until([&] {
+      text += terminal.read();
+      return text.find("1 running") != std::string::npos;
+    });
+    std::ofstream(folder.path() / "was drawn") << "yes";
+  });
   (void)tune_run(
-      [&](const Config&) {
-        // A draw with the trial in it.
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-        while (text.find("1 running") == std::string::npos &&
-               std::chrono::steady_clock::now() < deadline) {
-          text += terminal.read();
-          std::this_thread::yield();
-        }
+      [](const Config&) {
+        const fs::path storage = track::context().trial_dir.parent_path().parent_path();
+        wait_until([&] { return fs::exists(storage / "was drawn"); });
         track::report({{"loss", 0.0}});
       },
       experiment);
+  reader.join();
   text += terminal.read();
   CHECK(text.find("\x1b[J") != std::string::npos);
   CHECK(text.find("1 running") != std::string::npos);

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include <tune/experiment.hpp>
@@ -81,6 +83,43 @@ inline std::vector<std::int64_t> counted_to(std::int64_t last) {
 inline std::string read_text(const std::filesystem::path& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Waits for a condition, within a generous time. False if it never came.
+template <class Condition>
+bool wait_until(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+// A trial may be in another process than the test and than other trials. What it shall do is in its
+// configuration; what it saw or did is in its metrics, or in files of its directory:
+
+/// Appends a line to a trial's file.
+inline void add_line(const std::filesystem::path& file, const std::string& line) {
+  std::ofstream(file, std::ios::app) << line + '\n';
+}
+
+/// The lines of a trial's file, none if there is no such file.
+inline std::vector<std::string> read_lines(const std::filesystem::path& file) {
+  std::vector<std::string> lines;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// How many trials of an experiment have a file of that name.
+inline int count_trials_with(const std::string& file, const std::filesystem::path& experiment) {
+  int count = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(experiment, error)) {
+    if (std::filesystem::exists(entry.path() / file, error)) ++count;
+  }
+  return count;
 }
 
 /// What schedulers of these tests have in common.

@@ -16,6 +16,7 @@
 
 #include <tune/tune_run.hpp>
 
+#include "run_support.hpp"
 #include "searching_trainables.hpp"
 
 namespace tune::test {
@@ -74,15 +75,7 @@ SearchOfItsOwn::~SearchOfItsOwn() {
 }
 
 void SearchOfItsOwn::wait_for_trials(int count, const std::string& name) const {
-  const auto found = [&] {
-    int files = 0;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(storage_ / "run", error)) {
-      if (fs::exists(entry.path() / name)) ++files;
-    }
-    return files;
-  };
-  REQUIRE(wait_until([&] { return found() >= count; }));
+  REQUIRE(wait_until([&] { return count_trials_with(name, storage_ / "run") >= count; }));
 }
 
 void SearchOfItsOwn::kill(int signal) const { ::kill(pid_, signal); }

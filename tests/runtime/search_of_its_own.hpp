@@ -2,11 +2,9 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace tune::test {
@@ -43,17 +41,6 @@ class SearchOfItsOwn {
   std::filesystem::path storage_;
   pid_t pid_ = 0;
 };
-
-/// Waits for a condition, within a generous time. False if it never came.
-template <class Condition>
-bool wait_until(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 /// Marks this process as a search below `storage`, and all that it starts.
 class SearchMark {

@@ -9,6 +9,7 @@
 
 #include <tune/result_grid.hpp>
 
+#include "run_support.hpp"
 #include "search_of_its_own.hpp"
 #include "support/temporary_folder.hpp"
 

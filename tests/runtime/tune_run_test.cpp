@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -103,7 +101,7 @@ TEST_CASE("a train function is searched under ASHA", "[tune_run]") {
   CHECK(results.best().training_iteration == 4);
 }
 
-TEST_CASE("a trainable runs by its registered name", "[tune_run][threads]") {
+TEST_CASE("a trainable runs by its registered name", "[tune_run]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.space = {{"x", constant(8.0)}};
@@ -116,20 +114,24 @@ TEST_CASE("a trainable runs by its registered name", "[tune_run][threads]") {
     const ResultGrid results = tune_run("train_down", experiment);
     CHECK(results[0].metrics.at("loss") == MetricValue(0.5));
   }
-  SECTION("any callable") {
-    const double factor = 0.5;
-    const ResultGrid results = tune_run(
-        [factor](const Config& config) {
-          track::report({{"loss", factor * config["x"].get<double>()}});
-        },
-        experiment);
-    CHECK(results[0].metrics.at("loss") == MetricValue(4.0));
-    CHECK(results.experiment().definition.at("trainable") == "function");
-  }
   SECTION("one that nobody registered") {
     CHECK_THROWS_WITH(tune_run("Ascent", experiment),
                       Catch::Contains("Ascent") && Catch::Contains("Descent"));
   }
+}
+
+TEST_CASE("any callable runs on threads", "[tune_run][threads]") {
+  const TemporaryFolder folder;
+  Experiment experiment = small_experiment(folder);
+  experiment.space = {{"x", constant(8.0)}};
+  const double factor = 0.5;
+  const ResultGrid results = tune_run(
+      [factor](const Config& config) {
+        track::report({{"loss", factor * config["x"].get<double>()}});
+      },
+      experiment);
+  CHECK(results[0].metrics.at("loss") == MetricValue(4.0));
+  CHECK(results.experiment().definition.at("trainable") == "function");
 }
 
 TEST_CASE("ME-07: a run of a function that ends has each row once and says why", "[ME-07]") {
@@ -153,20 +155,20 @@ TEST_CASE("ME-07: a run of a function that ends has each row once and says why",
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 42);  // with the header
 }
 
-TEST_CASE("RA-02: reserved names keep their meaning in a run", "[RA-02][threads]") {
+TEST_CASE("RA-02: reserved names keep their meaning in a run", "[RA-02]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.failure.max_failures = 1;
   experiment.exporters = {"json"};
-  int starts = 0;
   const ResultGrid results = tune_run(
-      [&](const Config&) {
+      [](const Config&) {
         track::report({{"training_iteration", 99},
                        {"trial_id", "x"},
                        {"done", false},
                        {"config", 1},
                        {"loss", 0.5}});
-        if (++starts == 1) throw std::runtime_error("once");  // a second start warns no more
+        // A second start warns no more.
+        if (track::context().incarnation == 1) throw std::runtime_error("once");
       },
       experiment);
   const TrialResult& trial = results[0];
@@ -250,29 +252,29 @@ TEST_CASE("the drawn seed is recorded, and gives the same trials again", "[tune_
   for (std::size_t i = 0; i < 3; ++i) CHECK(once[i].config == again[i].config);
 }
 
-TEST_CASE("trials have seeds of their own, the same at each start", "[tune_run][threads]") {
+TEST_CASE("trials have seeds of their own, the same at each start", "[tune_run]") {
   const TemporaryFolder folder;
   Experiment experiment = small_experiment(folder);
   experiment.num_samples = 2;
   experiment.avoid_duplicates = false;
   experiment.failure.max_failures = 1;
-  std::mutex mutex;
-  std::map<TrialId, std::vector<std::uint64_t>> seeds;
-  tune_run(
-      [&](const Config&) {
+  const ResultGrid results = tune_run(
+      [](const Config&) {
         const TrialContext& context = track::context();
-        const std::lock_guard lock(mutex);
-        seeds[context.trial_id].push_back(context.seed);
+        add_line(context.trial_dir / "seeds", std::to_string(context.seed));
         if (context.incarnation == 1) throw std::runtime_error("once");
         track::report({{"x", 1}});
       },
       experiment);
-  REQUIRE(seeds.size() == 2);
-  for (const auto& [id, values] : seeds) {
-    REQUIRE(values.size() == 2);
-    CHECK(values[0] == values[1]);
+  REQUIRE(results.size() == 2);
+  std::set<std::string> seeds;
+  for (const TrialResult& trial : results) {
+    const std::vector<std::string> lines = read_lines(trial.path / "seeds");
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0] == lines[1]);
+    seeds.insert(lines[0]);
   }
-  CHECK(seeds[TrialId{0}] != seeds[TrialId{1}]);
+  CHECK(seeds.size() == 2);
 }
 
 /// Counts its steps, and the trials that an object served.

@@ -9,9 +9,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -151,44 +152,106 @@ TEST_CASE("FA-01, FA-02: a fault costs its trial one start, and nobody else anyt
   }
 }
 
-/// Ignores SIGTERM and does not come back from its first step.
+/// Where a trial hangs, and whether SIGTERM ends it there.
+void hang_deaf_to(const std::string& deaf_to, const TrialContext& context) {
+  if (deaf_to == "SIGTERM") ::signal(SIGTERM, SIG_IGN);
+  add_line(context.trial_dir / "hangs", "yes");
+  hang();
+}
+
+/// Trial 0 does not come back from its first step.
 class Deaf : public Trainable {
  public:
+  void setup(const Config& config) override { deaf_to_ = config["deaf to"].get<std::string>(); }
   Metrics step() override {
-    if (context().trial_id == TrialId{1}) return {{"x", 1}};
-    ::signal(SIGTERM, SIG_IGN);
-    std::ofstream(context().trial_dir / "is deaf") << "yes";
-    hang();
+    if (context().trial_id == TrialId{0}) hang_deaf_to(deaf_to_, context());
+    return {{"x", 1}};
   }
+
+ private:
+  std::string deaf_to_;
 };
 
 /// Stops trial 0 once it hangs.
 class StopsTheDeaf final : public TestScheduler {
  public:
+  explicit StopsTheDeaf(fs::path experiment) : experiment_(std::move(experiment)) {}
   Decision on_trial_result(SchedulerContext& context, const Trial& trial, const Result&) override {
     if (trial.id() == TrialId{0}) return Decision::proceed;
-    const auto deaf = context.live_trials().find(TrialId{0});
-    if (deaf == context.live_trials().end()) return Decision::stop;
-    if (!fs::exists(folder / deaf->second.name() / "is deaf")) return Decision::proceed;
+    if (count_trials_with("hangs", experiment_) == 0) return Decision::proceed;
     context.stop(TrialId{0});
     return Decision::stop;
   }
-  fs::path folder;
+
+ private:
+  fs::path experiment_;
 };
 
-TEST_CASE("who ignores the stop message and SIGTERM gets SIGKILL", "[faults]") {
+TEST_CASE("who ignores the stop message gets SIGTERM, and who ignores that, SIGKILL", "[faults]") {
+  const std::string deaf_to = GENERATE("the message", "SIGTERM");
+  CAPTURE(deaf_to);
   const TemporaryFolder folder;
   Experiment experiment = process_experiment(folder);
-  experiment.space = {{"x", grid_search({1, 2})}};
+  experiment.space = {{"deaf to", constant(deaf_to)}};
+  experiment.num_samples = 2;
+  // A grace that would not be kept to would outlast this test.
   experiment.stop_grace = std::chrono::milliseconds(10);
-  experiment.kill_grace = std::chrono::milliseconds(10);
-  auto scheduler = std::make_unique<StopsTheDeaf>();
-  scheduler->folder = folder.path() / "run";
-  experiment.scheduler = std::move(scheduler);
+  experiment.kill_grace =
+      deaf_to == "SIGTERM" ? std::chrono::duration<double>(0.01) : std::chrono::hours(1);
+  experiment.scheduler = std::make_unique<StopsTheDeaf>(folder.path() / "run");
   const ResultGrid results = tune_run<Deaf>(experiment);
   REQUIRE(results.size() == 2);
-  CHECK(results[0].state != TrialState::running);
-  CHECK_THAT(read_text(results.path() / "driver.log"), Contains("trial=0"));
+  // What was decided stays decided: it was stopped, if not gently.
+  for (const TrialResult& trial : results) {
+    CHECK(trial.state == TrialState::terminated);
+    CHECK(trial.reason == "stopped by test");
+    CHECK(trial.error.empty());
+  }
+  CHECK(results[0].training_iteration == 0);
+  const std::string signal = deaf_to == "SIGTERM" ? "9 (Killed)" : "15 (Terminated)";
+  CHECK_THAT(read_text(results.path() / "driver.log"),
+             Contains("did not end within 0.01 s of being told to and was killed by signal " +
+                      signal + " before it reported a result"));
+}
+
+/// Says that it is done, and does not come out of cleanup().
+class HangsInCleanup : public Trainable {
+ public:
+  Metrics step() override { return {{"x", 1}, {"done", true}}; }
+  void cleanup() override { hang(); }
+};
+
+TEST_CASE("who goes on after the end is killed, and its slot serves the next", "[faults]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  experiment.local = {.cpus = 1};
+  experiment.num_samples = 2;
+  experiment.stop_grace = std::chrono::milliseconds(10);
+  ResultGrid results;
+  SECTION("a function that said that it is done") {
+    results = tune_run(
+        [](const Config&) {
+          try {
+            track::report({{"x", 1}, {"done", true}});
+          } catch (...) {
+            hang();
+          }
+        },
+        experiment);
+  }
+  SECTION("a cleanup that hangs") { results = tune_run<HangsInCleanup>(experiment); }
+  REQUIRE(results.size() == 2);
+  for (const TrialResult& trial : results) {
+    CHECK(trial.state == TrialState::terminated);
+    CHECK(trial.reason == "trainable finished");
+    CHECK(trial.training_iteration == 1);
+  }
+  const std::string log = read_text(results.path() / "driver.log");
+  const std::string warning =
+      "did not end within 0.01 s of being told to and was killed by signal 15";
+  const std::size_t first = log.find(warning);
+  REQUIRE(first != std::string::npos);
+  CHECK(log.find(warning, first + 1) != std::string::npos);
 }
 
 TEST_CASE("gigabytes on stdout fill neither memory nor disk", "[faults]") {

@@ -254,6 +254,44 @@ TEST_CASE("who goes on after the end is killed, and its slot serves the next", "
   CHECK(log.find(warning, first + 1) != std::string::npos);
 }
 
+/// Pauses each trial at its first result.
+class PausesAtOnce final : public TestScheduler {
+ public:
+  Decision on_trial_result(SchedulerContext&, const Trial&, const Result&) override {
+    return Decision::pause;
+  }
+  [[nodiscard]] bool needs_checkpoints() const override { return true; }
+};
+
+/// Cannot be paused: it does not come back from its first save.
+class HangsInSave : public Criminal {
+ public:
+  void save_checkpoint(const fs::path& dir) override {
+    std::ofstream(dir / "half") << "half";
+    hang();
+  }
+};
+
+TEST_CASE("who does not save in time for a pause is killed, and has failed", "[faults]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  experiment.space = {{"fault", constant("")}};
+  experiment.stop_grace = std::chrono::milliseconds(10);
+  experiment.scheduler = std::make_unique<PausesAtOnce>();
+  const ResultGrid results = tune_run<HangsInSave>(experiment);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].state == TrialState::error);
+  CHECK(results[0].training_iteration == 1);
+  CHECK(results[0].checkpoints.empty());
+  const std::string said =
+      "did not end within 0.01 s of being told to and was killed by signal 15 (Terminated)";
+  CHECK_THAT(results[0].error, Contains(said) && Contains("after iteration 1"));
+  CHECK_THAT(read_text(results[0].path / "error.txt"), Contains(said));
+  for (const auto& entry : fs::recursive_directory_iterator(results[0].path)) {
+    CHECK(entry.path().filename() != "half");
+  }
+}
+
 TEST_CASE("gigabytes on stdout fill neither memory nor disk", "[faults]") {
   const TemporaryFolder folder;
   Experiment experiment = process_experiment(folder);

@@ -7,6 +7,8 @@
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,13 +65,13 @@ std::vector<pid_t> children() {
   return found;
 }
 
-/// The id of the worker from which a process descends; empty if it hides that.
-std::optional<std::uint64_t> worker_of(pid_t pid) {
+/// The mark of the worker from which a process descends; empty if it hides that.
+std::string worker_mark_of(pid_t pid) {
   const std::string entries = '\0' + read_proc("/proc/" + std::to_string(pid) + "/environ");
   const std::string wanted = '\0' + std::string(worker_variable) + "=";
   const std::size_t found = entries.find(wanted);
-  if (found == std::string::npos) return std::nullopt;
-  return std::strtoull(entries.c_str() + found + wanted.size(), nullptr, 10);
+  if (found == std::string::npos) return {};
+  return entries.c_str() + found + wanted.size();
 }
 
 class Guardian {
@@ -85,7 +87,8 @@ class Guardian {
   void on(const SpawnRequest& request);
   [[nodiscard]] Expected<std::optional<MemoryLimit>> limit_memory(std::uint64_t bytes);
   void on(const KillRequest& request) const;
-  void report(const GuardianReport& report) const;
+  void report(const GuardianReport& report);
+  void send_reports();
   void reap();
   void kill_strays() const;
 
@@ -97,9 +100,11 @@ class Guardian {
 
   FrameReader reader_;
   std::deque<Descriptor> received_;
+  std::string outgoing_;                  // reports that the socket has not taken yet
   std::optional<MemoryLimiter> limiter_;  // once a worker wants it
   std::map<pid_t, Worker> workers_;
   Descriptor child_signals_;
+  Descriptor agent_;  // readable once it is gone: its sockets may live on in a process it forked
 };
 
 Guardian::Guardian() {
@@ -107,6 +112,8 @@ Guardian::Guardian() {
   ::setsid();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "tune-guardian");
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as it may be from before, children would vanish unseen
+  agent_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, ::getppid(), 0)));
   // Ctrl-C and the like are the agent's business; its end is what ends the guardian.
   sigset_t all;
   ::sigfillset(&all);
@@ -120,11 +127,17 @@ Guardian::Guardian() {
 
 void Guardian::serve() {
   while (true) {
-    std::array<pollfd, 2> entries{
-        {{inherited_socket, POLLIN, 0}, {child_signals_.get(), POLLIN, 0}}};
-    ::poll(entries.data(), entries.size(), -1);
-    if (entries[1].revents != 0) reap();
-    if (entries[0].revents != 0 && !read_requests()) return;
+    const short socket_events = outgoing_.empty() ? POLLIN : POLLIN | POLLOUT;
+    std::array<pollfd, 3> entries{{{inherited_socket, socket_events, 0},
+                                   {child_signals_.get(), POLLIN, 0},
+                                   {agent_.get(), POLLIN, 0}}};
+    // Now and then without a signal: a thread of a library, started before main(), may take it.
+    const int timeout = workers_.empty() ? -1 : 1000;
+    const int ready = ::poll(entries.data(), entries.size(), timeout);
+    if (entries[1].revents != 0 || ready == 0) reap();
+    if (entries[2].revents != 0) return;
+    send_reports();
+    if ((entries[0].revents & ~POLLOUT) != 0 && !read_requests()) return;
   }
 }
 
@@ -181,13 +194,25 @@ MemoryEnd Guardian::memory_end(const Worker& worker) const {
 void Guardian::on(const KillRequest& request) const {
   // A worker that is in the list was not reaped yet, so that its number is still its own.
   for (const auto& [pid, worker] : workers_) {
-    if (worker.id == request.id) ::kill(-pid, request.signal);
+    if (worker.id != request.id) continue;
+    ::kill(-pid, request.signal);
+    ::kill(pid, request.signal);  // it may have joined another group
   }
 }
 
-void Guardian::report(const GuardianReport& report) const {
-  // If the agent is gone, the next poll() tells.
-  [[maybe_unused]] const bool sent = send_all(inherited_socket, encode_frame(to_json(report)));
+// Never waits: an agent that waits for the guardian to read would wait for ever.
+void Guardian::report(const GuardianReport& report) {
+  outgoing_ += encode_frame(to_json(report));
+  send_reports();
+}
+
+void Guardian::send_reports() {
+  while (!outgoing_.empty()) {
+    const ssize_t sent =
+        ::send(inherited_socket, outgoing_.data(), outgoing_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent <= 0) return;  // if the agent is gone, poll() tells
+    outgoing_.erase(0, static_cast<std::size_t>(sent));
+  }
 }
 
 void Guardian::reap() {
@@ -206,6 +231,7 @@ void Guardian::reap() {
     if (worker == workers_.end()) continue;
     const WorkerExited exited{worker->second.id, status, memory_end(worker->second)};
     workers_.erase(worker);
+    kill_strays();
     report(exited);
   }
   kill_strays();
@@ -215,9 +241,10 @@ void Guardian::reap() {
 void Guardian::kill_strays() const {
   for (const pid_t pid : children()) {
     if (workers_.contains(pid)) continue;
-    const auto id = worker_of(pid);
-    const bool has_worker = std::any_of(workers_.begin(), workers_.end(),
-                                        [&](const auto& entry) { return entry.second.id == id; });
+    const std::string mark = worker_mark_of(pid);
+    const bool has_worker = std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
+      return worker_mark(entry.second.id) == mark;
+    });
     if (!has_worker) ::kill(pid, SIGKILL);
   }
 }

@@ -39,6 +39,13 @@ void GuardianLink::connect() {
 }
 
 void GuardianLink::spawn(const SpawnWorker& message) {
+  if (losses_ > max_losses) {
+    const std::string text =
+        "the guardian process, which is this program started anew, ended " +
+        std::to_string(losses_) +
+        " times before it started one: is tune::init(argc, argv) the first line of main()?";
+    return self_->send(message.host, SpawnFailed{message.request.id, text});
+  }
   workers_[message.request.id].host = message.host;
   const std::array<int, 3> descriptors = {(*message.descriptors)[0].get(),
                                           (*message.descriptors)[1].get(),
@@ -57,6 +64,7 @@ void GuardianLink::on_bytes(const std::vector<char>& bytes) {
 void GuardianLink::on(const WorkerSpawned& report) {
   Worker& worker = workers_.at(report.id);
   worker.pid = report.pid;
+  losses_ = 0;
   self_->send(worker.host, report);
 }
 
@@ -81,7 +89,7 @@ void GuardianLink::on_lost() {
     if (worker.pid > 0) ::kill(-worker.pid, SIGKILL);
     self_->send(worker.host, GuardianLost{});
   }
-  connect();
+  if (++losses_ <= max_losses) connect();
 }
 
 caf::behavior run_guardian_link(GuardianBroker* self, AgentActor agent,

@@ -8,6 +8,7 @@ namespace tune::runtime {
 namespace {
 
 constexpr std::size_t max_shown_line = 4096;
+constexpr std::size_t max_last_bytes = 8192;
 
 }  // namespace
 
@@ -58,6 +59,7 @@ std::string OutputFile::last_lines() const {
     begin = begin == 0 ? std::string_view::npos : text.rfind('\n', begin - 1);
   }
   if (begin != std::string_view::npos) text.remove_prefix(begin + 1);
+  if (text.size() > max_last_bytes) text.remove_prefix(text.size() - max_last_bytes);
   return std::string(text);
 }
 

@@ -1,11 +1,22 @@
 #include "runtime/process_stage.hpp"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 namespace tune::runtime {
+
+// Each worker costs a few descriptors, and the usual limit is meant for programs that use few.
+void ProcessStage::raise_descriptor_limit() {
+  constexpr rlim_t enough = 65536;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= enough) return;
+  limit.rlim_cur = std::min(limit.rlim_max, enough);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 ProcessStage::~ProcessStage() {
   for (const pid_t guardian : guardians_) {

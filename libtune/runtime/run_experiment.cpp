@@ -163,9 +163,7 @@ int Run::end(ExperimentEnd end) {
   self_->send(callbacks_, EndRecords{std::move(end), stage_.shut_down()});
   await(callbacks_.address());
   // Where several experiments run, the last one ends the program.
-  const int signal = SignalWatch::is_last() ? SignalWatch::signal() : 0;
-  signals_.reset();
-  return signal;
+  return signals_->end();
 }
 
 void Run::await(const caf::actor_addr& actor) {

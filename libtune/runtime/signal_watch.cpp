@@ -125,26 +125,24 @@ SignalWatch::SignalWatch(std::function<void(int)> on_signal) : on_signal_(std::m
   if (all.callbacks.size() > 1 && first_signal != 0) on_signal_(first_signal);
 }
 
-SignalWatch::~SignalWatch() {
+SignalWatch::~SignalWatch() { (void)end(); }
+
+int SignalWatch::end() {
+  if (!on_signal_) return 0;
   Watchers& all = watchers();
   std::thread thread;
   {
     const std::lock_guard lock(all.mutex);
     std::erase(all.callbacks, &on_signal_);
-    if (!all.callbacks.empty()) return;
+    on_signal_ = nullptr;
+    if (!all.callbacks.empty()) return 0;
     give_back();
     all.is_ending = true;
     signal_event(all.event);
     thread = std::move(all.thread);
   }
   thread.join();
-}
-
-int SignalWatch::signal() { return first_signal; }
-
-bool SignalWatch::is_last() {
-  const std::lock_guard lock(watchers().mutex);
-  return watchers().callbacks.size() <= 1;
+  return first_signal;
 }
 
 void disarm_sigpipe() {

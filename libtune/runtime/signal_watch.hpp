@@ -16,13 +16,11 @@ class SignalWatch {
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  /// The signal that came; 0: none.
-  [[nodiscard]] static int signal();
-  /// No other one lives.
-  [[nodiscard]] static bool is_last();
+  /// Ends it. The signal that came, if no other one lives; else 0.
+  [[nodiscard]] int end();
 
  private:
-  std::function<void(int)> on_signal_;
+  std::function<void(int)> on_signal_;  // empty once it has ended
 };
 
 /// Lets SIGPIPE do nothing, for good: whoever writes to a closed pipe sees an error. Programs that

@@ -14,7 +14,8 @@ class SocketReader {
   void open(caf::io::broker* self, int descriptor);
   void give_credit(caf::io::broker* self) const { self->trigger(handle, 1); }
 
-  caf::io::connection_handle handle;
+  caf::io::connection_handle handle;  // to read from
+  caf::io::connection_handle writer;
 };
 
 using SocketBroker = caf::stateful_actor<SocketReader, caf::io::broker>;

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -97,14 +98,24 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
 
 }  // namespace
 
+std::string worker_mark(std::uint64_t worker) {
+  // With the guardian: a search within a trial has one of its own, and counts anew.
+  return std::to_string(::getpid()) + "-" + std::to_string(worker);
+}
+
 Expected<pid_t> start_worker(const char* program, const SpawnRequest& request,
                              const WorkerDescriptors& descriptors, const MemoryLimit* memory) {
   std::string name = "tune-worker";
   std::string argument = worker_argument;
   std::vector<std::string> changes = request.bounds.environment;
-  changes.push_back(std::string(worker_variable) + "=" + std::to_string(request.id));
+  changes.push_back(std::string(worker_variable) + "=" + worker_mark(request.id));
   std::vector<std::string> environment = merged_environment(program_environment(), changes);
-  DescriptorPair failure_pipe = make_pipe();
+  DescriptorPair failure_pipe;
+  try {
+    failure_pipe = make_pipe();
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::io, error.what()};
+  }
 
   Plan plan{};
   plan.program = program;

@@ -2,6 +2,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <string>
+
 #include <tune/error.hpp>
 
 #include "runtime/guardian.hpp"
@@ -15,6 +18,9 @@ struct WorkerDescriptors {
   int out = -1;
   int err = -1;
 };
+
+/// What stands under worker_variable in the environment of a worker of this guardian.
+[[nodiscard]] std::string worker_mark(std::uint64_t worker);
 
 /// Starts `program` as a worker, a child of the calling process that dies with it: with a process
 /// group of its own, default signal handling, and environment and cores as requested.

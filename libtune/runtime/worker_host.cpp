@@ -23,6 +23,7 @@ constexpr Seconds longest_wait{10.0 * 365 * 24 * 3600};
 /// A worker's end and that of its socket come together, unless somebody else holds the socket or
 /// the worker has closed it.
 constexpr std::chrono::seconds other_end_wait{2};
+constexpr std::chrono::seconds late_timer{1};
 
 std::chrono::steady_clock::duration clock_time(Seconds seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -64,7 +65,10 @@ HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
         process_.memory = report.memory;
         on_exit(describe_exit(report.status));
       },
-      [this](const GuardianLost&) { on_exit("died with the guardian process that started it"); },
+      [this](const GuardianLost&) {
+        if (process_.pid == 0) process_.fault = "the guardian process, which starts workers, ended";
+        on_exit("died with the guardian process that started it");
+      },
       [this](const OutputReady& output) {
         if (waiting_start_ && output.process == process_.id && is_alive()) start_trial();
       },
@@ -78,6 +82,16 @@ void WorkerHost::start_process() {
   if (process_.socket) caf::anon_send(process_.socket, SocketEnd{});
   process_ = {};
   process_.id = setup_.stage->next_process_id();
+  try {
+    request_process();
+  } catch (const std::system_error& error) {  // there are no descriptors left, say
+    process_.fault = std::string("cannot start a worker process: ") + error.what();
+    process_.is_socket_closed = true;
+    on_exit("was never there");
+  }
+}
+
+void WorkerHost::request_process() {
   DescriptorPair socket = make_socket_pair();
   DescriptorPair out = make_pipe();
   DescriptorPair err = make_pipe();
@@ -165,7 +179,7 @@ void WorkerHost::on(WorkerNews& news) {
     }
     trial_->watch.on(message);
   }
-  if (news.is_ending) begin_ending();
+  if (news.is_ending) begin_ending(" of saying that it does");
   std::optional<engine::Ended> ended;
   if (!news.messages.empty()) {
     if (auto* end = std::get_if<engine::Ended>(&news.messages.back().report)) {
@@ -232,7 +246,11 @@ void WorkerHost::tell_end(Message first) {
 
 void WorkerHost::send(const WorkerCommand& command) {
   if (!is_alive()) return;
-  caf::anon_send(process_.socket, SocketSend{encode_frame(to_json(command))});
+  try {
+    caf::anon_send(process_.socket, SocketSend{encode_frame(to_json(command))});
+  } catch (const std::length_error& error) {
+    break_off(std::string("cannot be sent its trial: ") + error.what());
+  }
 }
 
 void WorkerHost::on_bytes(const std::string& bytes) {
@@ -274,8 +292,9 @@ void WorkerHost::kill(int signal) {
 }
 
 // The message has gone, or goes at once: the first of the three steps.
-void WorkerHost::begin_ending() {
+void WorkerHost::begin_ending(const char* cause) {
   if (process_.killing != Killing::no) return;
+  process_.end_cause = cause;
   process_.killing = Killing::asked;
   process_.kill_at = Clock::now() + clock_time(setup_.times.stop_grace);
   wake_at(*process_.kill_at);
@@ -318,7 +337,8 @@ void WorkerHost::settle() {
     setup_.stage->pump().remove(process_.id);
     has_told_gone_ = false;  // who sent the trial has not heard of it
     start_process();
-    return open_output();
+    if (waiting_start_) open_output();
+    return;
   }
   if (process_.id == 0 || std::exchange(has_told_gone_, true)) return;
   warn_of_late_fault();
@@ -383,8 +403,13 @@ void WorkerHost::wake_at(Clock::time_point time) {
 }
 
 void WorkerHost::on_timer() {
-  next_timer_.reset();
   const auto now = Clock::now();
+  const bool is_late = next_timer_ && now - *next_timer_ > late_timer;
+  next_timer_.reset();
+  // This process stood still, under Ctrl-Z say: what workers told meanwhile waits to be heard
+  // first.
+  if (is_late && !std::exchange(was_late_, true)) return wake_at(now + late_timer);
+  was_late_ = false;
   if (process_.end_deadline && *process_.end_deadline <= now) {
     process_.end_deadline.reset();
     if (process_.exit.empty()) break_off("closed its connection to the agent");
@@ -408,7 +433,7 @@ void WorkerHost::go_on_killing() {
   }
   process_.killing = Killing::terminated;
   if (process_.fault.empty()) {
-    process_.fault = "did not end within " + text(setup_.times.stop_grace) + " of being told to";
+    process_.fault = "did not end within " + text(setup_.times.stop_grace) + process_.end_cause;
   }
   kill(SIGTERM);
   process_.kill_at = Clock::now() + clock_time(setup_.times.kill_grace);

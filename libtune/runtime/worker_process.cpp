@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -41,8 +43,11 @@ constexpr int least_socket = 200;
 constexpr int max_single_news = 32;
 constexpr std::chrono::milliseconds news_period{20};
 
-/// True if this process has a child that lives: one that the training code has started.
+/// True if this process has a child that lives: one that the training code has started, or one
+/// that such a one has left behind.
 bool has_children() {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
   DIR* directory = ::opendir("/proc/self/task");
   if (directory == nullptr) return false;
   bool found = false;
@@ -70,7 +75,9 @@ TrainableSpec find_trainable_of(const std::string& key) {
 void flush_output() {
   std::cout.flush();
   std::clog.flush();
-  std::fflush(nullptr);
+  // Not all files: one that a thread of the training code waits in would be waited for.
+  std::fflush(stdout);
+  std::fflush(stderr);
 }
 
 bool is_good_end(engine::EndKind kind) {
@@ -97,6 +104,7 @@ class Worker {
 
   const Descriptor socket_;
   const Descriptor wake_;  // there is news to pass on
+  const Descriptor directory_{::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   FrameReader reader_;
   std::string trainable_;
   std::optional<RunnerPool> pool_;
@@ -139,6 +147,8 @@ void Worker::on(StartTrial& command) {
     const std::lock_guard lock(mutex_);
     link_ = link;
   }
+  // Where the program was started, and not where the trial before has gone.
+  [[maybe_unused]] const int changed = ::fchdir(directory_.get());
   try {
     if (!pool_ || trainable_ != command.trainable)
       pool_.emplace(find_trainable_of(command.trainable));
@@ -229,7 +239,14 @@ void Worker::pass_on_news() {
 }
 
 void Worker::report(const WorkerReport& report) const {
-  if (!send_all(socket_.get(), encode_frame(to_json(report)))) end_without_agent();
+  std::string frame;
+  try {
+    frame = encode_frame(to_json(report));
+  } catch (const std::length_error& error) {
+    std::fprintf(stderr, "tune: what the trial reported is too long: %s\n", error.what());
+    ::_exit(1);
+  }
+  if (!send_all(socket_.get(), frame)) end_without_agent();
 }
 
 }  // namespace
@@ -239,8 +256,10 @@ void serve_worker() {
   ::prctl(PR_SET_NAME, "tune-worker");
   // To where no file of the training code lands if it closes what is not its own.
   Descriptor socket(::fcntl(inherited_socket, F_DUPFD_CLOEXEC, least_socket));
+  if (!socket) socket.reset(::fcntl(inherited_socket, F_DUPFD_CLOEXEC, inherited_socket + 1));
   ::close(inherited_socket);
   disarm_sigpipe();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // whom a trial has left behind is seen at its end
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     Worker(std::move(socket)).serve();

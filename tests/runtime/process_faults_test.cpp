@@ -248,7 +248,7 @@ TEST_CASE("who goes on after the end is killed, and its slot serves the next", "
   }
   const std::string log = read_text(results.path() / "driver.log");
   const std::string warning =
-      "did not end within 0.01 s of being told to and was killed by signal 15";
+      "did not end within 0.01 s of saying that it does and was killed by signal 15";
   const std::size_t first = log.find(warning);
   REQUIRE(first != std::string::npos);
   CHECK(log.find(warning, first + 1) != std::string::npos);

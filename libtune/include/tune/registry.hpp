@@ -36,7 +36,7 @@ bool register_searcher(std::string name, SearcherFactory factory);
 /// @throws std::invalid_argument naming what is registered if `name` is not.
 [[nodiscard]] TrainableSpec find_trainable(const std::string& name);
 /// The registered spec of that function; an unregistered one gets the name "function" and no
-/// checkpoints, and can run on threads only.
+/// checkpoints, and must be in the program itself, not in a library, to run in worker processes.
 [[nodiscard]] TrainableSpec find_function(void (*function)(const Config&));
 /// Makes a scheduler by name; `options` as its options() gives them, unknown keys are refused.
 /// @throws std::invalid_argument naming the name, key or value and what is allowed.

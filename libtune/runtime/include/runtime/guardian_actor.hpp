@@ -46,6 +46,8 @@ class GuardianLink {
   caf::io::connection_handle handle_;
   FrameReader reader_;
   std::map<std::uint64_t, Worker> workers_;
+  static constexpr int max_losses = 3;
+  int losses_ = 0;  // guardians that ended without having started a worker
   bool has_told_memory_limit_ = false;
 };
 

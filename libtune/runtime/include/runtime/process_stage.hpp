@@ -17,7 +17,9 @@ namespace tune::runtime {
 /// thread.
 class ProcessStage {
  public:
-  explicit ProcessStage(OutputPump::Options output = {}) : pump_(std::move(output)) {}
+  explicit ProcessStage(OutputPump::Options output = {}) : pump_(std::move(output)) {
+    raise_descriptor_limit();
+  }
   /// Waits until every guardian has ended. Their sockets must be closed by then.
   ~ProcessStage();
   ProcessStage(const ProcessStage&) = delete;
@@ -33,6 +35,8 @@ class ProcessStage {
   [[nodiscard]] std::vector<std::string> take_warnings();
 
  private:
+  static void raise_descriptor_limit();
+
   OutputPump pump_;
   std::atomic<std::uint64_t> last_process_id_{0};
   std::mutex mutex_;  // guards all below

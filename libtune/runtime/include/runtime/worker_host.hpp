@@ -61,6 +61,7 @@ class WorkerHost {
     MemoryEnd memory = MemoryEnd::kept;
     std::string fault;  // what it is killed for
     Killing killing = Killing::no;
+    const char* end_cause = "";                     // since when it should end
     std::optional<Clock::time_point> kill_at;       // the next step of killing
     std::optional<Clock::time_point> end_deadline;  // for the other, of exit and socket's end
   };
@@ -74,6 +75,7 @@ class WorkerHost {
   };
 
   void start_process();
+  void request_process();
   void prepare_trial(StartInWorker& start);
   void open_output();
   void start_trial();
@@ -94,7 +96,7 @@ class WorkerHost {
   /// Kills the process for a fault; the first one's text counts.
   void break_off(std::string fault);
   void kill(int signal);
-  void begin_ending();
+  void begin_ending(const char* cause = " of being told to");
   void retire();
   void end_trial(engine::Ended ended);
   void on_output_end(const std::string& stderr_end);
@@ -121,6 +123,7 @@ class WorkerHost {
   bool has_told_gone_ = false;
   std::optional<Clock::time_point> step_deadline_;
   std::optional<Clock::time_point> next_timer_;
+  bool was_late_ = false;  // that timer
 };
 
 /// The body of a worker's host.

@@ -103,6 +103,7 @@ class Worker {
   using Clock = std::chrono::steady_clock;
 
   const Descriptor socket_;
+  const pid_t pid_ = ::getpid();
   const Descriptor wake_;  // there is news to pass on
   const Descriptor directory_{::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   FrameReader reader_;
@@ -199,6 +200,7 @@ void Worker::on(EndWorker&) {
 /// On the trial's thread. News goes at once, before the training code runs on: should it crash
 /// then, all that it reported before is known. Only what comes too fast for that goes in batches.
 void Worker::on_told() {
+  if (::getpid() != pid_) return;  // a process that the training code forked is not the trial
   {
     const std::lock_guard lock(mutex_);
     const auto now = Clock::now();

@@ -119,6 +119,27 @@ TEST_CASE("FA-11: what a trial leaves behind is gone before the next one in its 
   CHECK(left.empty());
 }
 
+TEST_CASE("RA-01: what a trial's own child processes report is not among its results", "[RA-01]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  const ResultGrid results = tune_run(
+      [](const Config&) {
+        for (int rank = 1; rank < 4; ++rank) {
+          if (::fork() != 0) continue;
+          for (int i = 0; i < 5; ++i) track::report({{"rank", rank}});
+          ::_exit(0);
+        }
+        for (int i = 0; i < 5; ++i) track::report({{"rank", 0}});
+        for (int rank = 1; rank < 4; ++rank) ::wait(nullptr);
+      },
+      experiment);
+  CHECK(results[0].state == TrialState::terminated);
+  CHECK(iterations(results[0]) == counted_to(5));
+  for (const Result& result : results[0].history()) {
+    CHECK(result.metrics.at("rank") == MetricValue(0));
+  }
+}
+
 /// Kills the guardian process, its parent, in the second step of its first start.
 class KillsTheGuardian : public Descent {
  public:

@@ -299,7 +299,7 @@ TEST_CASE("gigabytes on stdout fill neither memory nor disk", "[faults]") {
       [](const Config&) {
         const std::string line(1023, 'x');
         std::printf("first\n");
-        for (int i = 0; i < 300'000; ++i) std::printf("%s\n", line.c_str());
+        for (int i = 0; i < 2'200'000; ++i) std::printf("%s\n", line.c_str());
         std::printf("last\n");
         track::report({{"x", 1}});
       },
@@ -312,6 +312,16 @@ TEST_CASE("gigabytes on stdout fill neither memory nor disk", "[faults]") {
   CHECK(text.starts_with("first\n"));
   CHECK(text.ends_with("last\n"));
   CHECK_THAT(text, Contains("bytes are left out here"));
+}
+
+TEST_CASE("FA-02: a time budget ends a search whose step hangs", "[FA-02]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  experiment.time_budget = std::chrono::milliseconds(200);
+  experiment.stop_grace = std::chrono::milliseconds(10);
+  const ResultGrid results = tune_run([](const Config&) { hang(); }, experiment);
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].state != TrialState::running);
 }
 
 /// Its first save is cut off half-way: by an exception or by the process's end.

@@ -192,6 +192,30 @@ TEST_CASE("what a trial prints is in its directory, and nothing of another's", "
   }
 }
 
+TEST_CASE("LO-07: what trials print is in their files alone", "[LO-07]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  experiment.num_samples = 100;
+  const auto [out, err] = output_of([&] {
+    (void)tune_run(
+        [](const Config&) {
+          for (int i = 0; i < 1000; ++i) std::cout << std::string(99, 'y') << '\n';
+          track::report({{"x", 1}});
+        },
+        experiment);
+  });
+  CHECK(out.empty());
+  CHECK(err.find("yyy") == std::string::npos);
+  const fs::path run = folder.path() / "run";
+  CHECK(read_text(run / "driver.log").find("yyy") == std::string::npos);
+  CHECK(fs::file_size(run / "driver.log") < 100'000);
+  std::uint64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(run)) {
+    if (entry.path().filename() == "stdout") bytes += entry.file_size();
+  }
+  CHECK(bytes == 100 * 1000 * 100);
+}
+
 TEST_CASE("what trials print is shown on request, with their numbers", "[processes]") {
   const TemporaryFolder folder;
   Experiment experiment = process_experiment(folder);

@@ -52,8 +52,7 @@ DriverActor::behavior_type Driver::make_behavior(DriverSetup setup) {
       [this](const engine::StopRequested& request) {
         if (request.interrupts) {
           record_turn_.records.emplace_back(engine::RecordWarning{
-              std::nullopt, request.reason + ": running trials are saved and end; once more ends " +
-                                "the program at once"});
+              std::nullopt, request.reason + ": running trials are saved and end"});
         }
         handle(request);
         end_turn();

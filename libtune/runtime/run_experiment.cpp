@@ -116,8 +116,13 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   driver_setup.owner = caf::actor_cast<caf::actor>(self_);
   if (setup.hub->reports_progress()) driver_setup.status_interval = Time(0.25);
   const DriverActor driver = watch(system_.spawn(drive, std::move(driver_setup)));
-  signals_.emplace([driver](int signal) {
+  signals_.emplace([driver, is_shown = setup.verbosity > 0](int signal) {
     const std::string name = signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM";
+    if (is_shown) {
+      LiveOutput().show("tune: " + name +
+                        ": running trials are saved and end; once more ends the " +
+                        "program at once\n");
+    }
     caf::anon_send(driver, engine::StopRequested{name, true});
   });
   AgentSetup agent_setup;

@@ -40,11 +40,7 @@ void GuardianLink::connect() {
 
 void GuardianLink::spawn(const SpawnWorker& message) {
   if (losses_ > max_losses) {
-    const std::string text =
-        "the guardian process, which is this program started anew, ended " +
-        std::to_string(losses_) +
-        " times before it started one: is tune::init(argc, argv) the first line of main()?";
-    return self_->send(message.host, SpawnFailed{message.request.id, text});
+    return self_->send(message.host, SpawnFailed{message.request.id, lost_guardian_text});
   }
   workers_[message.request.id].host = message.host;
   const std::array<int, 3> descriptors = {(*message.descriptors)[0].get(),

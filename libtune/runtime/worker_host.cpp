@@ -66,7 +66,7 @@ HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
         on_exit(describe_exit(report.status));
       },
       [this](const GuardianLost&) {
-        if (process_.pid == 0) process_.fault = "the guardian process, which starts workers, ended";
+        if (process_.pid == 0) process_.fault = lost_guardian_text;
         on_exit("died with the guardian process that started it");
       },
       [this](const OutputReady& output) {
@@ -371,15 +371,11 @@ void WorkerHost::end() {
 }
 
 std::string WorkerHost::describe_death() const {
-  std::string message;
-  if (process_.pid == 0 && !process_.fault.empty()) {
-    message = process_.fault;
-  } else {
-    message = "the worker process ";
-    if (process_.pid != 0) message += std::to_string(process_.pid) + " ";
-    if (!process_.fault.empty()) message += process_.fault + " and ";
-    message += process_.exit;
-  }
+  if (process_.pid == 0 && !process_.fault.empty()) return process_.fault;
+  std::string message = "the worker process ";
+  if (process_.pid != 0) message += std::to_string(process_.pid) + " ";
+  if (!process_.fault.empty()) message += process_.fault + " and ";
+  message += process_.exit;
   const std::int64_t iteration = trial_->watch.last_iteration();
   return message + (iteration > 0 ? " after iteration " + std::to_string(iteration)
                                   : " before it reported a result");

@@ -91,7 +91,8 @@ TEST_CASE("a search opens no port and leaves nothing behind", "[orphans]") {
   const std::size_t descriptors = count_entries("/proc/self/fd");
   const std::size_t shared_memory = fs::exists("/dev/shm") ? count_entries("/dev/shm") : 0;
   run("second");
-  CHECK(count_entries("/proc/self/task") == threads);
+  // A thread that was joined is listed a moment longer.
+  CHECK(wait_until([&] { return count_entries("/proc/self/task") == threads; }));
   CHECK(count_entries("/proc/self/fd") == descriptors);
   CHECK((fs::exists("/dev/shm") ? count_entries("/dev/shm") : 0) == shared_memory);
   CHECK(count_entries(folder.path()) == 2);  // the two directories

@@ -55,6 +55,10 @@ struct OutputEnd {
 struct MayStart {};
 /// The guardian ended, and took the workers along.
 struct GuardianLost {};
+/// What may be wrong if it had not even started the worker.
+inline constexpr char lost_guardian_text[] =
+    "the guardian process, which is this program started anew, ended before it had started a "
+    "worker: is tune::init(argc, argv) the first line of main()?";
 /// A host to itself: look at the times.
 struct HostTimer {};
 

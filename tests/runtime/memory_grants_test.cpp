@@ -167,6 +167,9 @@ bool become_nobody() {
 }
 
 TEST_CASE("where there can be no control groups, memory is refused", "[grants]") {
+#ifdef __SANITIZE_ADDRESS__
+  return skip_test("the address sanitizer needs more memory than that");
+#endif
   if (::getuid() != 0) return skip_test("only root can lose control groups; others have none");
   const TemporaryFolder folder;
   Experiment experiment = memory_experiment(folder);

@@ -4,10 +4,18 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <thread>
 #include <utility>
 
 namespace tune::runtime {
+namespace {
+
+/// For what its workers leave behind to go. A guardian that still waits then is given up.
+constexpr std::chrono::seconds guardian_wait{15};
+
+}  // namespace
 
 // Each worker costs a few descriptors, and the usual limit is meant for programs that use few.
 void ProcessStage::raise_descriptor_limit() {
@@ -19,8 +27,13 @@ void ProcessStage::raise_descriptor_limit() {
 }
 
 ProcessStage::~ProcessStage() {
+  const auto deadline = std::chrono::steady_clock::now() + guardian_wait;
   for (const pid_t guardian : guardians_) {
-    while (::waitpid(guardian, nullptr, 0) < 0 && errno == EINTR) {
+    // A pause between two looks, since a wait cannot have an end; nearly always the first one is
+    // it.
+    while (::waitpid(guardian, nullptr, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() > deadline) ::kill(guardian, SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
 }

@@ -24,6 +24,9 @@ constexpr Seconds longest_wait{10.0 * 365 * 24 * 3600};
 /// the worker has closed it.
 constexpr std::chrono::seconds other_end_wait{2};
 constexpr std::chrono::seconds late_timer{1};
+/// From SIGKILL to the report that the process is gone. One that waits for a dead disk or driver
+/// may never go.
+constexpr std::chrono::seconds kill_wait{15};
 
 std::chrono::steady_clock::duration clock_time(Seconds seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -62,6 +65,7 @@ HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
         on_exit("was never there");
       },
       [this](const WorkerExited& report) {
+        if (report.id != process_.id || !is_alive()) return;  // it was given up
         process_.memory = report.memory;
         on_exit(describe_exit(report.status));
       },
@@ -282,8 +286,14 @@ void WorkerHost::on(WorkerBye& bye) {
 
 void WorkerHost::break_off(std::string fault) {
   if (process_.fault.empty()) process_.fault = std::move(fault);
+  kill_for_good();
+}
+
+void WorkerHost::kill_for_good() {
+  if (!is_alive() || process_.killing == Killing::killed) return;
   process_.killing = Killing::killed;
-  process_.kill_at.reset();
+  process_.kill_at = Clock::now() + kill_wait;
+  wake_at(*process_.kill_at);
   kill(SIGKILL);
 }
 
@@ -305,7 +315,7 @@ void WorkerHost::retire() {
   process_.is_retired = true;
   if (!is_alive()) return settle();
   if (!process_.fault.empty()) {
-    kill(SIGKILL);
+    kill_for_good();
   } else {
     send(EndWorker{});
     begin_ending();
@@ -349,7 +359,8 @@ void WorkerHost::settle() {
 void WorkerHost::settle_trial() {
   if (!trial_->ended) {
     self_->send(setup_.agent, WorkerDied{trial_->launch.trial_name, process_.pid});
-    return end_trial({engine::EndKind::failed, describe_death()});
+    const auto kind = process_.is_lost ? engine::EndKind::abandoned : engine::EndKind::failed;
+    return end_trial({kind, describe_death()});
   }
   if (!trial_->has_output) return;
   if (trial_->has_own_end) warn_of_late_fault();
@@ -423,10 +434,12 @@ void WorkerHost::on_timer() {
 
 void WorkerHost::go_on_killing() {
   process_.kill_at.reset();
-  if (process_.killing != Killing::asked) {
-    process_.killing = Killing::killed;
-    return kill(SIGKILL);
+  if (process_.killing == Killing::killed) {
+    process_.is_lost = true;
+    process_.is_socket_closed = true;
+    return on_exit("is not gone " + text(kill_wait) + " after SIGKILL");
   }
+  if (process_.killing == Killing::terminated) return kill_for_good();
   process_.killing = Killing::terminated;
   if (process_.fault.empty()) {
     process_.fault = "did not end within " + text(setup_.times.stop_grace) + process_.end_cause;

@@ -140,6 +140,22 @@ TEST_CASE("RA-01: what a trial's own child processes report is not among its res
   }
 }
 
+TEST_CASE("a worker that cannot be killed costs its slot, and not the search", "[odd_programs]") {
+  const TemporaryFolder folder;
+  Experiment experiment = process_experiment(folder);
+  experiment.local = {.cpus = 1};
+  experiment.step_timeout = std::chrono::seconds(1);
+  // The guardian, its parent, is stopped: it kills nobody, and tells of nobody's end.
+  const ResultGrid results = tune_run(
+      [](const Config&) {
+        ::kill(::getppid(), SIGSTOP);
+        while (true) ::pause();
+      },
+      experiment);
+  CHECK(results[0].state == TrialState::error);
+  CHECK_THAT(results[0].error, Contains("step_timeout") && Contains("after SIGKILL"));
+}
+
 /// Kills the guardian process, its parent, in the second step of its first start.
 class KillsTheGuardian : public Descent {
  public:

@@ -57,7 +57,8 @@ class WorkerHost {
     bool has_started = false;  // it said hello
     bool is_socket_closed = false;
     bool is_retired = false;
-    std::string exit;  // how it ended; empty while it lives
+    bool is_lost = false;  // it may still be there
+    std::string exit;      // how it ended; empty while it lives
     MemoryEnd memory = MemoryEnd::kept;
     std::string fault;  // what it is killed for
     Killing killing = Killing::no;
@@ -96,6 +97,7 @@ class WorkerHost {
   /// Kills the process for a fault; the first one's text counts.
   void break_off(std::string fault);
   void kill(int signal);
+  void kill_for_good();
   void begin_ending(const char* cause = " of being told to");
   void retire();
   void end_trial(engine::Ended ended);

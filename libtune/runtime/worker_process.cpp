@@ -31,6 +31,7 @@
 #include "runtime/experiment_presence.hpp"
 #include "runtime/frame.hpp"
 #include "runtime/guardian.hpp"
+#include "runtime/news_pace.hpp"
 #include "runtime/runner_pool.hpp"
 #include "runtime/wire.hpp"
 #include "signal_watch.hpp"
@@ -39,9 +40,6 @@ namespace tune::runtime {
 namespace {
 
 constexpr int least_socket = 200;
-// So many messages of a trial go one by one, within so long; those that follow then go in batches.
-constexpr int max_single_news = 32;
-constexpr std::chrono::milliseconds news_period{20};
 
 /// True if this process has a child that lives: one that the training code has started, or one
 /// that such a one has left behind.
@@ -100,8 +98,6 @@ class Worker {
   void pass_on_news();
   void report(const WorkerReport& report) const;
 
-  using Clock = std::chrono::steady_clock;
-
   const Descriptor socket_;
   const pid_t pid_ = ::getpid();
   const Descriptor wake_;  // there is news to pass on
@@ -111,8 +107,7 @@ class Worker {
   std::optional<RunnerPool> pool_;
   std::mutex mutex_;                 // guards all below, and keeps what is sent in order
   std::shared_ptr<TrialLink> link_;  // with the trial's thread; null between trials
-  Clock::time_point period_begin_ = {};
-  int single_news_ = 0;  // since then
+  NewsPace pace_;
   bool is_woken_ = false;
 };
 
@@ -203,12 +198,7 @@ void Worker::on_told() {
   if (::getpid() != pid_) return;  // a process that the training code forked is not the trial
   {
     const std::lock_guard lock(mutex_);
-    const auto now = Clock::now();
-    if (now - period_begin_ > news_period) {
-      period_begin_ = now;
-      single_news_ = 0;
-    }
-    if (++single_news_ > max_single_news) {
+    if (!pace_.goes_alone(std::chrono::steady_clock::now())) {
       if (!std::exchange(is_woken_, true)) signal_event(wake_);
       return;
     }

@@ -5,16 +5,13 @@
 #include <cmath>
 #include <cstddef>
 
+#include "core/json_text.hpp"
+
 namespace tune::core {
 namespace {
 
 // Room for the longest text: sign, point, exponent, and up to 20 digits with zeros before them.
 using NumberBuffer = std::array<char, 64>;
-
-std::string non_finite_text(double value) {
-  if (std::isnan(value)) return "nan";
-  return value > 0 ? "inf" : "-inf";
-}
 
 // `text`, cut before the first byte of a character that would pass `limit`.
 std::string cut_text(std::string text, std::size_t limit) {
@@ -28,7 +25,7 @@ std::string cut_text(std::string text, std::size_t limit) {
 }  // namespace
 
 std::string number_text(double value) {
-  if (!std::isfinite(value)) return non_finite_text(value);
+  if (!std::isfinite(value)) return std::string(non_finite_text(value));
   NumberBuffer buffer{};
   char* const begin = buffer.data();
   char* const limit = begin + buffer.size();
@@ -41,7 +38,7 @@ std::string number_text(double value) {
 }
 
 std::string number_text(double value, int digits) {
-  if (!std::isfinite(value)) return non_finite_text(value);
+  if (!std::isfinite(value)) return std::string(non_finite_text(value));
   NumberBuffer buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                  std::chars_format::general, digits)

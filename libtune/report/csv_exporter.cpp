@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/json_text.hpp"
 #include "csv_text.hpp"
-#include "json_text.hpp"
 
 namespace tune::report {
 namespace {
@@ -181,12 +181,12 @@ std::size_t CsvExporter::build_row(const TrialFile& file, const Result& result) 
 void CsvExporter::append_automatic(const TrialFile& file, const Result& result) {
   const auto timestamp = static_cast<std::int64_t>(std::floor(result.timestamp));
   std::string& out = row_.text;
-  append_json_integer(out, timestamp);
+  core::append_json_integer(out, timestamp);
   out += ',';
   row_.checkpoint_begin = out.size();
   row_.checkpoint_bytes = 0;
   out += result.done ? ",True," : ",False,";
-  append_json_integer(out, result.training_iteration);
+  core::append_json_integer(out, result.training_iteration);
   out += ',';
   out += file.id_cell;
   out += ',';
@@ -197,7 +197,7 @@ void CsvExporter::append_automatic(const TrialFile& file, const Result& result) 
   out += file.start_cells;
   out += ',';
   append_seconds_cell(out, file.since_restore.time_s());
-  append_json_integer(out, file.since_restore.iterations());
+  core::append_json_integer(out, file.since_restore.iterations());
   out += ',';
   out += file.last_cells;
 }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 
 namespace tune::report {
 namespace {
@@ -27,7 +27,7 @@ void flatten_parameters(const Json& object, const std::string& prefix,
 
 void append_csv_text(std::string& out, std::string_view text) {
   std::string scratch;
-  text = as_utf8(text, scratch);
+  text = core::as_utf8(text, scratch);
   // An empty text is quoted, so that it is not the same as no value.
   if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) {
     out += text;
@@ -43,9 +43,9 @@ void append_csv_text(std::string& out, std::string_view text) {
 
 void append_csv_number(std::string& out, double value) {
   if (std::isfinite(value)) {
-    append_json_number(out, value);
+    core::append_json_number(out, value);
   } else {
-    out += non_finite_text(value);
+    out += core::non_finite_text(value);
   }
 }
 
@@ -54,7 +54,7 @@ void append_csv_metric(std::string& out, const MetricValue& value) {
   if (const auto* number = std::get_if<double>(&variant)) {
     append_csv_number(out, *number);
   } else if (const auto* integer = std::get_if<std::int64_t>(&variant)) {
-    append_json_integer(out, *integer);
+    core::append_json_integer(out, *integer);
   } else if (const auto* boolean = std::get_if<bool>(&variant)) {
     out += *boolean ? "True" : "False";
   } else {

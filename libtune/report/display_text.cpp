@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 
 namespace tune::report {
 namespace {
@@ -86,7 +86,7 @@ std::string scientific_number(double value) {
 
 std::string printable(std::string_view text, Charset charset) {
   std::string scratch;
-  text = as_utf8(text, scratch);
+  text = core::as_utf8(text, scratch);
   std::string out;
   while (!text.empty()) {
     const Character character = first_character(text);
@@ -153,7 +153,7 @@ std::string shorten_front(std::string_view text, std::size_t columns, Charset ch
 }
 
 std::string column_number(double value) {
-  if (!std::isfinite(value)) return std::string(non_finite_text(value));
+  if (!std::isfinite(value)) return std::string(core::non_finite_text(value));
   const double size = std::abs(value);
   if (size == 0) return "0.000";
   if (size >= 1e7 || size < 1e-3) return scientific_number(value);
@@ -163,7 +163,7 @@ std::string column_number(double value) {
 }
 
 std::string short_number(double value) {
-  if (!std::isfinite(value)) return std::string(non_finite_text(value));
+  if (!std::isfinite(value)) return std::string(core::non_finite_text(value));
   const double size = std::abs(value);
   if (size == 0) return "0";
   // A whole number stays one as long as it is short.

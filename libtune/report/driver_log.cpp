@@ -7,7 +7,7 @@
 #include <ctime>
 #include <string>
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 
 namespace tune::report {
 namespace {
@@ -46,7 +46,7 @@ void DriverLog::write(std::initializer_list<Pair> pairs) {
     line += key;
     line += '=';
     if (needs_quotes(value)) {
-      append_json_text(line, value);
+      core::append_json_text(line, value);
     } else {
       line += value;
     }

@@ -14,7 +14,7 @@
 #include <tune/mode.hpp>
 #include <tune/trial.hpp>
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 #include "report/file_pool.hpp"
 
 namespace tune::report {
@@ -66,7 +66,7 @@ Metrics read_metrics(const OrderedJson& object, const OrderedJson& non_finite) {
   for (const auto& [name, value] : object.items()) {
     if (is_reserved_field(name) || name == "done") continue;
     if (value.is_null() && non_finite.contains(name)) {
-      metrics.set(name, non_finite_value(non_finite.at(name).get<std::string>()));
+      metrics.set(name, core::non_finite_value(non_finite.at(name).get<std::string>()));
     } else {
       metrics.set(name, metric_value(name, value));
     }
@@ -81,7 +81,7 @@ OrderedJson non_finite_of(const OrderedJson& line) {
 double read_seconds(const OrderedJson& line, const char* field) {
   const OrderedJson& value = line.at(field);
   if (!value.is_null()) return value.get<double>();
-  return non_finite_value(non_finite_of(line).at(field).get<std::string>());
+  return core::non_finite_value(non_finite_of(line).at(field).get<std::string>());
 }
 
 Result read_row(const OrderedJson& row) {
@@ -99,7 +99,7 @@ Config read_config(const OrderedJson& line) {
   Json object = {{"config", Json::parse(line.at("config").dump())}};
   const OrderedJson non_finite = non_finite_of(line);
   for (const auto& [place, text] : non_finite.items()) {
-    object.at(Json::json_pointer("/" + place)) = non_finite_value(text.get<std::string>());
+    object.at(Json::json_pointer("/" + place)) = core::non_finite_value(text.get<std::string>());
   }
   return Config(std::move(object["config"]));
 }

@@ -36,23 +36,23 @@ void append_text_member(std::string& out, std::string_view name, std::string_vie
   out += '"';
   out += name;
   out += "\":";
-  append_json_text(out, text);
+  core::append_json_text(out, text);
 }
 
 void append_integer_member(std::string& out, std::string_view name, std::int64_t value) {
   out += '"';
   out += name;
   out += "\":";
-  append_json_integer(out, value);
+  core::append_json_integer(out, value);
   out += ',';
 }
 
 void append_seconds_member(std::string& out, std::string_view name, double seconds,
-                           NonFinite& non_finite) {
+                           core::NonFinite& non_finite) {
   out += '"';
   out += name;
   out += "\":";
-  append_json_metric(out, name, seconds, non_finite);
+  core::append_json_metric(out, name, seconds, non_finite);
   out += ',';
 }
 
@@ -82,7 +82,7 @@ void JsonExporter::on_trial_start(const TrialInfo& trial) {
   append_text_member(start, "node_ip", trial.node_ip);
   start += ",\"config\":";
   file.config_non_finite.clear();
-  append_json(start, trial.config.json(), "config", file.config_non_finite);
+  core::append_json(start, trial.config.json(), "config", file.config_non_finite);
   start += ',';
 
   file.last_members.clear();
@@ -91,8 +91,8 @@ void JsonExporter::on_trial_start(const TrialInfo& trial) {
   append_text_member(file.last_members, "experiment_id", experiment_id_);
 
   std::string params;
-  NonFinite non_finite;
-  append_json(params, trial.config.json(), "", non_finite);
+  core::NonFinite non_finite;
+  core::append_json(params, trial.config.json(), "", non_finite);
   if (!non_finite.empty()) {
     params.pop_back();
     non_finite.append_member(params);
@@ -109,14 +109,14 @@ void JsonExporter::on_trial_result(const TrialInfo& trial, const Result& result)
 }
 
 void JsonExporter::write_row(TrialFile& file, const Result& result) {
-  NonFinite non_finite = file.config_non_finite;
+  core::NonFinite non_finite = file.config_non_finite;
   const auto timestamp = static_cast<std::int64_t>(std::floor(result.timestamp));
   std::string& out = row_.text;
   out = '{';
   for (const auto& [name, value] : result.metrics) {
-    append_json_text(out, name);
+    core::append_json_text(out, name);
     out += ':';
-    append_json_metric(out, name, value, non_finite);
+    core::append_json_metric(out, name, value, non_finite);
     out += ',';
   }
   append_integer_member(out, "timestamp", timestamp);
@@ -126,7 +126,7 @@ void JsonExporter::write_row(TrialFile& file, const Result& result) {
   out += no_checkpoint;
   out += result.done ? ",\"done\":true" : ",\"done\":false";
   out += iteration_member;
-  append_json_integer(out, result.training_iteration);
+  core::append_json_integer(out, result.training_iteration);
   out += ',';
   out += file.id_member;
   append_text_member(out, "date", date_.text(timestamp));
@@ -146,7 +146,7 @@ void JsonExporter::on_trial_checkpoint(const TrialInfo& trial, const Checkpoint&
   const auto found = trials_.find(trial.id);
   if (found == trials_.end()) return;
   std::string name;
-  append_json_text(name, checkpoint.path.filename().string());
+  core::append_json_text(name, checkpoint.path.filename().string());
   found->second.rows->set_checkpoint(checkpoint.training_iteration, name);
 }
 

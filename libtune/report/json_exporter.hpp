@@ -8,7 +8,7 @@
 
 #include <tune/callback.hpp>
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 #include "report/file_pool.hpp"
 #include "row_file.hpp"
 
@@ -37,7 +37,7 @@ class JsonExporter final : public Callback {
     std::string id_member;      // "trial_id":"00003",
     std::string start_members;  // "pid":1,"hostname":"a","node_ip":"b","config":{...},
     std::string last_members;   // "experiment_tag":"...","experiment_id":"..."
-    NonFinite config_non_finite;
+    core::NonFinite config_non_finite;
   };
 
   void write_row(TrialFile& file, const Result& result);

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "json_text.hpp"
+#include "core/json_text.hpp"
 #include "report/progress_renderer.hpp"
 #include "row_file.hpp"
 #include "styled_line.hpp"
@@ -51,7 +51,7 @@ class Summary {
 std::string exact_enough(const MetricValue& value) {
   const auto* const number = std::get_if<double>(&value.variant());
   if (number == nullptr) return metric_text(value);
-  if (!std::isfinite(*number)) return std::string(non_finite_text(*number));
+  if (!std::isfinite(*number)) return std::string(core::non_finite_text(*number));
   std::array<char, 32> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), *number,
                                  std::chars_format::general, 6)

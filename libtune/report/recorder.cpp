@@ -5,17 +5,17 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/json_text.hpp"
 #include "experiment_files.hpp"
-#include "json_text.hpp"
 #include "row_file.hpp"
 
 namespace tune::report {
 namespace {
 
-JsonLine begin_line(TrialId id, std::string_view event) {
+core::JsonLine begin_line(TrialId id, std::string_view event) {
   using namespace std::chrono;
   const auto now = floor<milliseconds>(system_clock::now());  // more digits would say nothing
-  JsonLine line;
+  core::JsonLine line;
   line.add("time", duration<double>(now.time_since_epoch()).count());
   line.add("trial_id", trial_id_text(id));
   line.add("event", event);
@@ -51,7 +51,7 @@ void ExperimentRecorder::trial_added(TrialId id, const std::string& name, const 
   LiveTrial& trial = live_[id];
   trial.name = name;
   trial.config = config;
-  JsonLine line = begin_line(id, "added");
+  core::JsonLine line = begin_line(id, "added");
   line.add("name", name);
   line.add("config", config);
   trials_->append(line.finish());
@@ -62,7 +62,7 @@ void ExperimentRecorder::trial_started(const TrialInfo& info) {
   if (trial == nullptr) return;
   trial->state = TrialState::running;
   trial->incarnation = info.incarnation;
-  JsonLine line = begin_line(info.id, "started");
+  core::JsonLine line = begin_line(info.id, "started");
   line.add("incarnation", static_cast<std::int64_t>(info.incarnation));
   line.add("start_iteration", info.start_iteration);
   line.add("node", info.node);
@@ -95,20 +95,20 @@ void ExperimentRecorder::keep_result(TrialId id, const Result& result) {
 
 void ExperimentRecorder::checkpoint_stored(TrialId id, const std::string& directory_name,
                                            std::int64_t training_iteration) {
-  JsonLine line = begin_line(id, "checkpoint");
+  core::JsonLine line = begin_line(id, "checkpoint");
   line.add("directory", directory_name);
   line.add("training_iteration", training_iteration);
   trials_->append(line.finish());
 }
 
 void ExperimentRecorder::checkpoint_deleted(TrialId id, const std::string& directory_name) {
-  JsonLine line = begin_line(id, "checkpoint_deleted");
+  core::JsonLine line = begin_line(id, "checkpoint_deleted");
   line.add("directory", directory_name);
   trials_->append(line.finish());
 }
 
 void ExperimentRecorder::explanation(TrialId id, std::string_view text) {
-  JsonLine line = begin_line(id, "explanation");
+  core::JsonLine line = begin_line(id, "explanation");
   line.add("text", text);
   trials_->append(line.finish());
 }
@@ -141,7 +141,7 @@ void ExperimentRecorder::trial_state(TrialId id, std::uint32_t incarnation, Tria
 
 // Also what was reported since the last line about this trial.
 std::string ExperimentRecorder::state_line(TrialId id, LiveTrial& trial) {
-  JsonLine line = begin_line(id, "state");
+  core::JsonLine line = begin_line(id, "state");
   line.add("name", trial.name);
   line.add("state", to_string(trial.state));
   line.add("incarnation", static_cast<std::int64_t>(trial.incarnation));

@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include "core/json_text.hpp"
 #include "csv_text.hpp"
 #include "experiment_files.hpp"
-#include "json_text.hpp"
 #include "report/file_pool.hpp"
 #include "row_file.hpp"
 
@@ -78,7 +78,7 @@ void append_trial_cells(std::string& out, const TrialResult& trial) {
   out += ',';
   out += to_string(trial.state);
   out += ',';
-  report::append_json_integer(out, trial.training_iteration);
+  core::append_json_integer(out, trial.training_iteration);
   out += ',';
   report::append_csv_number(out, trial.time_total_s);
   for (const std::string& text :
@@ -90,7 +90,7 @@ void append_trial_cells(std::string& out, const TrialResult& trial) {
 }
 
 Json trial_json(const TrialResult& trial) {
-  report::JsonLine line;
+  core::JsonLine line;
   line.add("trial_id", report::trial_id_text(trial.id));
   line.add("name", trial.name);
   line.add("state", to_string(trial.state));

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <limits>
 
+#include "core/json_text.hpp"
 #include "crc32c.hpp"
 #include "csv_text.hpp"
-#include "json_text.hpp"
 
 namespace tune::report {
 namespace {
@@ -82,7 +82,7 @@ void put_bytes_field(std::string& out, std::uint32_t field, std::string_view val
 
 void put_text_field(std::string& out, std::uint32_t field, std::string_view text) {
   std::string scratch;
-  put_bytes_field(out, field, as_utf8(text, scratch));  // readers refuse anything else
+  put_bytes_field(out, field, core::as_utf8(text, scratch));  // readers refuse anything else
 }
 
 // As the record format has it, so that a CRC of data that holds a CRC is not a weak one.

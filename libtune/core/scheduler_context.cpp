@@ -1,6 +1,7 @@
 #include <tune/scheduler_context.hpp>
 
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -101,6 +102,20 @@ void SchedulerContext::finish(TrialId id, const FinishedTrial& finished) {
 
 std::vector<SchedulerRequest> SchedulerContext::take_requests() {
   return std::exchange(requests_, {});
+}
+
+std::vector<SchedulerRequest> SchedulerContext::take_requests_from(std::size_t count) {
+  if (requests_.size() == count) return {};
+  const auto first = requests_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<SchedulerRequest> taken(std::make_move_iterator(first),
+                                      std::make_move_iterator(requests_.end()));
+  requests_.erase(first, requests_.end());
+  return taken;
+}
+
+void SchedulerContext::put_requests(std::vector<SchedulerRequest> requests) {
+  requests_.insert(requests_.end(), std::make_move_iterator(requests.begin()),
+                   std::make_move_iterator(requests.end()));
 }
 
 bool SchedulerContext::take_hold() { return std::exchange(held_, false); }

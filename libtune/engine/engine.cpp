@@ -8,8 +8,7 @@
 namespace tune::engine {
 namespace {
 
-constexpr std::uint64_t time_budget_timer = 0;
-constexpr std::uint64_t first_retry_timer = 1;  // plus the trial's id: it waits for one at a time
+constexpr std::uint64_t first_retry_timer = time_budget_timer + 1;  // plus the trial's id
 
 std::string seconds_text(Time time) { return core::number_text(time.count()) + " s"; }
 
@@ -25,14 +24,20 @@ std::string checkpoint_directory_name(std::int64_t training_iteration) {
 }
 
 void Engine::Implementation::handle(const Event& event, Time now, std::vector<Command>& commands) {
-  if (finished_) return;
+  tape_.record();
+  run(event, now, commands);
+}
+
+void Engine::Implementation::run(const Event& event, Time now, std::vector<Command>& commands) {
+  const bool begins_session = std::holds_alternative<SessionStarted>(event);
+  if (finished_ && !begins_session) return;
   commands_ = &commands;
   context_.set_now(now);
-  if (!started_) {
-    started_ = true;
-    if (options_.time_budget) emit(SetTimer{time_budget_timer, now + *options_.time_budget});
+  if (!started_ && !begins_session && options_.time_budget) {
+    emit(SetTimer{time_budget_timer, now + *options_.time_budget});
   }
   std::visit([this](const auto& e) { on(e); }, event);
+  started_ = true;
   settle();
   commands_ = nullptr;
 }
@@ -76,16 +81,21 @@ void Engine::Implementation::on(const NodeLeft& event) {
 void Engine::Implementation::on(const SuggestionReady& event) {
   --counts_.asked;
   resources_changed_ = true;
-  if (ending_) return;
+  if (ending_) {
+    late_suggestion_ = event;  // for another session
+    return;
+  }
   if (std::holds_alternative<Wait>(event.suggestion)) {
     searcher_waits_ = !searcher_has_news_;  // what it was told since it was asked may help
     next_trial_ = event.trial.value();      // asked for again
   } else if (std::holds_alternative<Exhausted>(event.suggestion)) {
     searcher_exhausted_ = true;
+    next_trial_ = event.trial.value();  // there is no trial of that id
   } else if (const auto* failure = std::get_if<SearcherFailure>(&event.suggestion)) {
-    begin_ending("the searcher failed", "searcher failed to suggest trial " +
-                                            std::to_string(event.trial.value()) + ": " +
-                                            failure->message);
+    next_trial_ = event.trial.value();
+    break_off("the searcher failed", "searcher failed to suggest trial " +
+                                         std::to_string(event.trial.value()) + ": " +
+                                         failure->message);
   } else {
     const Config& config = std::get<Config>(event.suggestion);
     Trial trial(event.trial, config);
@@ -124,7 +134,10 @@ void Engine::Implementation::on(const TrialMessage& event) {
 
 void Engine::Implementation::on(const TimerFired& event) {
   if (event.timer == time_budget_timer) {
-    if (!options_.time_budget) return;
+    if (!options_.time_budget || ending_) return;
+    for (auto& [id, record] : records_) {
+      record.is_out_of_time = record.run && record.want != TrialRecord::Want::stop;
+    }
     begin_ending("time budget of " + seconds_text(*options_.time_budget) + " used up");
     return;
   }
@@ -154,6 +167,12 @@ void Engine::Implementation::begin_ending(const std::string& reason, const std::
   for (const TrialId id : running) {
     if (TrialRecord* record = find(id)) stop(*record, reason);
   }
+}
+
+// Ends the experiment by a fault that can be mended: no trial ends by it.
+void Engine::Implementation::break_off(const std::string& reason, const std::string& error) {
+  if (end_error_.empty()) end_error_ = error;
+  interrupt(reason);
 }
 
 // Ends the experiment so that it can go on another time: no trial ends by it.
@@ -278,6 +297,21 @@ Engine::~Engine() = default;
 void Engine::handle(const Event& event, Time now, std::vector<Command>& commands) {
   implementation_->handle(event, now, commands);
 }
+
+Decisions Engine::take_decisions() { return implementation_->tape_.take(); }
+
+void Engine::replay(const Event& event, Time now, const Decisions& decisions, bool asks_scheduler,
+                    std::vector<Command>& commands) {
+  implementation_->replay(event, now, decisions, asks_scheduler, commands);
+}
+
+void Engine::begin_replay(KeepEnded keep) { implementation_->begin_replay(std::move(keep)); }
+
+void Engine::restore_scheduler(const Json& state) { implementation_->scheduler_->restore(state); }
+
+std::string Engine::replay_difference() const { return implementation_->tape_.difference(); }
+
+Reopenable Engine::reopenable() const { return implementation_->reopenable(); }
 
 bool Engine::is_finished() const { return implementation_->is_finished(); }
 

@@ -10,6 +10,7 @@
 
 #include <tune/scheduler.hpp>
 
+#include "decision_tape.hpp"
 #include "engine/engine.hpp"
 #include "engine/placement.hpp"
 #include "stop_evaluator.hpp"
@@ -18,6 +19,7 @@
 namespace tune::engine {
 
 /// The engine itself. By source file: engine.cpp dispatches events and ends the experiment,
+/// engine_session.cpp begins one and goes on with it another time, and replays events,
 /// engine_launch.cpp fills free slots, engine_results.cpp judges what trials tell,
 /// engine_transitions.cpp moves trials from state to state, engine_scheduler.cpp talks with the
 /// scheduler.
@@ -26,6 +28,10 @@ class Engine::Implementation {
   Implementation(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler);
 
   void handle(const Event& event, Time now, std::vector<Command>& commands);
+  void replay(const Event& event, Time now, const Decisions& decisions, bool asks_scheduler,
+              std::vector<Command>& commands);
+  void begin_replay(KeepEnded keep) { keep_ended_ = std::move(keep); }
+  [[nodiscard]] Reopenable reopenable() const;
   [[nodiscard]] bool is_finished() const { return finished_; }
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] std::string waiting_reason() const;
@@ -34,6 +40,7 @@ class Engine::Implementation {
   std::unique_ptr<TrialScheduler> scheduler_;
   SchedulerContext context_;
   Placement placement_;
+  DecisionTape tape_;
 
  private:
   // engine.cpp
@@ -43,12 +50,26 @@ class Engine::Implementation {
   void on(const TrialMessage& event);
   void on(const TimerFired& event);
   void on(const StopRequested& event);
+  void run(const Event& event, Time now, std::vector<Command>& commands);
   void begin_ending(const std::string& reason, const std::string& error = {});
+  void break_off(const std::string& reason, const std::string& error);
   void interrupt(const std::string& reason);
   void settle();
   [[nodiscard]] bool is_waiting_for_nodes() const;
   [[nodiscard]] std::vector<TrialId> waiting_for_retry() const;
   void finish();
+
+  // engine_session.cpp
+  void on(const SessionStarted& event);
+  void take_options(const SessionStarted& event);
+  void go_on();
+  void lose_all_nodes();
+  void withdraw_ask();
+  void reopen(TrialId id);
+  void restart(TrialId id);
+  TrialRecord* revive(TrialId id);
+  static void let_run(TrialRecord& record);
+  [[nodiscard]] bool is_kept(const TrialRecord& record, TrialState state) const;
 
   // engine_launch.cpp
   enum class Fill {
@@ -60,6 +81,7 @@ class Engine::Implementation {
   std::optional<Fill> fill_slot();
   std::optional<Fill> launch(TrialRecord& record);
   [[nodiscard]] std::optional<ResourceAmounts> request_of(TrialRecord& record);
+  [[nodiscard]] ResourceAmounts ask_for_resources(const Resources& resources, const Config& config);
   void check_bounded(const ResourceAmounts& request) const;
   void refuse_request(TrialRecord& record, const std::string& error);
   [[nodiscard]] bool are_slots_lost() const;
@@ -86,7 +108,7 @@ class Engine::Implementation {
     bool is_wrong_type = false;
   };
   [[nodiscard]] Missing missing_fields(const Result& result) const;
-  [[nodiscard]] StopEvaluator::Verdict ask_stop_criteria(const Trial& trial, const Result& result);
+  [[nodiscard]] CriteriaAnswer ask_stop_criteria(TrialRecord& record, const Result& result);
   [[nodiscard]] bool has_progressed(TrialRecord& record, const Result& result);
   void tell_searcher(const TrialRecord& record, const Result& result);
   void continue_if_waiting(TrialRecord& record);
@@ -119,18 +141,13 @@ class Engine::Implementation {
 
   // engine_scheduler.cpp
   template <class Call>
-  auto ask_scheduler(const char* method, std::optional<TrialId> trial, Call call)
-      -> std::optional<decltype(call())>;
+  SchedulerAnswer ask_scheduler(const char* method, std::optional<TrialId> trial, Call call);
   void tell_added(TrialRecord& record);
-  [[nodiscard]] std::optional<Decision> tell_result(TrialRecord& record, const Result& result);
+  [[nodiscard]] Decision tell_result(TrialRecord& record, const Result& result);
   void tell_completed(TrialRecord& record);
   void tell_failed(TrialRecord& record);
   /// What to run next: a trial, hold, or neither.
-  struct Choice {
-    std::optional<TrialId> trial;
-    bool hold = false;
-  };
-  [[nodiscard]] Choice choose();
+  [[nodiscard]] SchedulerAnswer choose();
   void carry_out_requests();
   void on(const StopTrial& request);
   void on(const PauseTrial& request);
@@ -154,6 +171,8 @@ class Engine::Implementation {
   std::string scheduler_name_;
   StopEvaluator stop_;
   std::map<TrialId, TrialRecord> records_;  // live trials
+  KeepEnded keep_ended_;
+  std::map<TrialId, EndedTrial> ended_;  // those that a replay keeps
   Counts counts_;
   std::vector<Command>* commands_ = nullptr;
 
@@ -168,6 +187,8 @@ class Engine::Implementation {
 
   std::map<std::pair<std::string, std::string>, std::int64_t> pins_;
   std::set<std::pair<std::string, std::string>> orphans_;  // of ended trials, kept for their pins
+
+  std::optional<SuggestionReady> late_suggestion_;  // came while the experiment ended
 
   bool started_ = false;
   bool scheduler_failed_ = false;

@@ -32,16 +32,16 @@ std::optional<Engine::Implementation::Fill> Engine::Implementation::fill_slot() 
   if (counts_.pending + counts_.paused == 0 && !can_ask()) {
     return may_have_more_trials() && !has_room_for_another() ? Fill::no_room : Fill::idle;
   }
-  const Choice choice = choose();
+  const SchedulerAnswer choice = choose();
   carry_out_requests();
   if (ending_ || choice.hold) return Fill::idle;
-  if (!choice.trial) {
+  if (!choice.choice) {
     if (can_ask()) ask();
     return Fill::idle;  // the answer comes as an event
   }
-  TrialRecord* record = find(*choice.trial);
+  TrialRecord* record = find(*choice.choice);
   if (!record || record->run) {
-    scheduler_fault("chose trial " + std::to_string(choice.trial->value()) +
+    scheduler_fault("chose trial " + std::to_string(choice.choice->value()) +
                     " to run, which is neither pending nor paused");
     return Fill::idle;
   }
@@ -62,14 +62,30 @@ void Engine::Implementation::check_bounded(const ResourceAmounts& request) const
       "resources: a trial that asks for nothing needs max_concurrent to be set");
 }
 
+// Calls the user's function. @throws std::runtime_error with the text of what it threw.
+ResourceAmounts Engine::Implementation::ask_for_resources(const Resources& resources,
+                                                          const Config& config) {
+  OutsideAnswer answer = tape_.settle<ResourceAmounts>([&]() -> OutsideAnswer {
+    try {
+      return ResourceAmounts(resources.of(config));
+    } catch (const std::exception& e) {
+      return AnswerFault{e.what()};
+    } catch (...) {
+      return AnswerFault{"unknown exception"};
+    }
+  });
+  if (const auto* fault = std::get_if<AnswerFault>(&answer)) throw std::runtime_error(fault->text);
+  return std::get<ResourceAmounts>(std::move(answer));
+}
+
 std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& record) {
   std::string error;
   try {
     const Resources& base = record.resources ? *record.resources : options_.resources;
     const bool is_usual = request_ && !record.resources;
-    ResourceAmounts request =
-        is_usual ? *request_
-                 : ResourceAmounts(base.of ? base.of(config_of_next_start(record)) : base);
+    ResourceAmounts request = is_usual  ? *request_
+                              : base.of ? ask_for_resources(base, config_of_next_start(record))
+                                        : ResourceAmounts(base);
     check_bounded(request);
     if (!options_.fixed_cluster || placement_.is_feasible(request)) return request;
     if (is_usual && placement_.is_lost(request)) return request;  // not its fault: it stays pending

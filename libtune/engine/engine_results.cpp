@@ -66,11 +66,10 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
   const bool is_told = missing.text.empty() && has_progressed(record, result);
   Decision decision = Decision::proceed;
   if (is_told) {
-    decision = tell_result(record, result).value_or(Decision::proceed);
+    decision = tell_result(record, result);
   }
   // A predicate, or a searcher, need not expect a result that is an error in itself.
-  const StopEvaluator::Verdict verdict =
-      is_fatal ? StopEvaluator::Verdict{} : ask_stop_criteria(*record.trial, result);
+  const CriteriaAnswer verdict = is_fatal ? CriteriaAnswer{} : ask_stop_criteria(record, result);
   const bool stops =
       decision == Decision::stop || !verdict.stop_trial.empty() || !verdict.stop_experiment.empty();
   if (stops) result.done = true;
@@ -91,20 +90,32 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
   }
 }
 
-StopEvaluator::Verdict Engine::Implementation::ask_stop_criteria(const Trial& trial,
-                                                                 const Result& result) {
-  std::string error;
-  try {
-    return stop_.on_result(trial, result);
-  } catch (const std::exception& e) {
-    error = e.what();
-  } catch (...) {
-    error = "unknown exception";
+// Plateaus learn from each result, so the criteria are asked in a replay, too.
+CriteriaAnswer Engine::Implementation::ask_stop_criteria(TrialRecord& record,
+                                                         const Result& result) {
+  StopEvaluator::Verdict today;
+  OutsideAnswer answer = tape_.settle<CriteriaAnswer>(
+      [&]() -> OutsideAnswer {
+        try {
+          today = stop_.on_result(*record.trial, result);
+          return CriteriaAnswer{today.stop_trial, today.stop_experiment};
+        } catch (const std::exception& e) {
+          return AnswerFault{e.what()};
+        } catch (...) {
+          return AnswerFault{"unknown exception"};
+        }
+      },
+      /*always_asks=*/true);
+  if (const auto* fault = std::get_if<AnswerFault>(&answer)) {
+    break_off("a stop criterion failed",
+              "stop criterion threw at trial " + std::to_string(record.id().value()) + ", " +
+                  iteration_text(result.training_iteration) + ": " + fault->text);
+    return {};
   }
-  begin_ending("a stop criterion failed",
-               "stop criterion threw at trial " + std::to_string(trial.id().value()) + ", " +
-                   iteration_text(result.training_iteration) + ": " + error);
-  return {};
+  auto& verdict = std::get<CriteriaAnswer>(answer);
+  record.is_beyond_bound = tape_.is_replaying() && !result.done && !verdict.stop_trial.empty() &&
+                           today.stop_trial.empty();
+  return std::move(verdict);
 }
 
 Engine::Implementation::Missing Engine::Implementation::missing_fields(const Result& result) const {
@@ -238,6 +249,7 @@ void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
   }
   switch (report.kind) {
     case EndKind::finished:
+      record.is_out_of_time = false;  // it would have ended by itself
       if (is_stopped) {
         carry_out(record);
       } else if (lacks_result) {

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <exception>
 #include <stdexcept>
+#include <utility>
 
 #include <tune/error.hpp>
 
@@ -44,37 +45,50 @@ Engine::Implementation::Implementation(EngineOptions options,
 }
 
 // Calls the user's scheduler; a throw ends the experiment, and the scheduler is not called again.
+// In a replay the recorded answer takes the place of what it says.
 template <class Call>
-auto Engine::Implementation::ask_scheduler(const char* method, std::optional<TrialId> trial,
-                                           Call call) -> std::optional<decltype(call())> {
-  if (scheduler_failed_) return std::nullopt;
-  const std::string where =
-      std::string(method) + (trial ? " of trial " + std::to_string(trial->value()) : std::string());
-  try {
-    return call();
-  } catch (const std::exception& e) {
-    scheduler_fault("threw in " + where + ": " + e.what());
-  } catch (...) {
-    scheduler_fault("threw in " + where + ": unknown exception");
+SchedulerAnswer Engine::Implementation::ask_scheduler(const char* method,
+                                                      std::optional<TrialId> trial, Call call) {
+  if (scheduler_failed_) return {};
+  OutsideAnswer answer = tape_.settle<SchedulerAnswer>([&]() -> OutsideAnswer {
+    const std::size_t before = context_.request_count();
+    SchedulerAnswer given;
+    std::string fault;
+    try {
+      call(given);
+    } catch (const std::exception& e) {
+      fault = e.what();
+    } catch (...) {
+      fault = "unknown exception";
+    }
+    given.requests = context_.take_requests_from(before);
+    if (fault.empty()) return given;
+    return AnswerFault{std::string("threw in ") + method +
+                       (trial ? " of trial " + std::to_string(trial->value()) : std::string()) +
+                       ": " + fault};
+  });
+  if (const auto* fault = std::get_if<AnswerFault>(&answer)) {
+    scheduler_fault(fault->text);
+    return {};
   }
-  return std::nullopt;
+  auto& given = std::get<SchedulerAnswer>(answer);
+  if (!given.requests.empty()) context_.put_requests(std::exchange(given.requests, {}));
+  return std::move(given);
 }
 
 void Engine::Implementation::scheduler_fault(const std::string& text) {
   scheduler_failed_ = true;
   (void)context_.take_requests();
-  begin_ending("the scheduler failed", "scheduler " + scheduler_name_ + " " + text);
+  break_off("the scheduler failed", "scheduler " + scheduler_name_ + " " + text);
 }
 
 void Engine::Implementation::tell_added(TrialRecord& record) {
-  (void)ask_scheduler("on_trial_added", record.id(), [&] {
+  (void)ask_scheduler("on_trial_added", record.id(), [&](SchedulerAnswer&) {
     scheduler_->on_trial_added(context_, *record.trial);
-    return true;
   });
 }
 
-std::optional<Decision> Engine::Implementation::tell_result(TrialRecord& record,
-                                                            const Result& result) {
+Decision Engine::Implementation::tell_result(TrialRecord& record, const Result& result) {
   Trial& trial = *record.trial;
   trial.add_result(result);
   const double target = result.target();
@@ -83,32 +97,31 @@ std::optional<Decision> Engine::Implementation::tell_result(TrialRecord& record,
     trial.set_best(target);
   }
   return ask_scheduler("on_trial_result", record.id(),
-                       [&] { return scheduler_->on_trial_result(context_, trial, result); });
+                       [&](SchedulerAnswer& answer) {
+                         answer.decision = scheduler_->on_trial_result(context_, trial, result);
+                       })
+      .decision;
 }
 
 void Engine::Implementation::tell_completed(TrialRecord& record) {
   Result last = record.last;
   last.set_target(target_of(scheduler_objective_, last));
-  (void)ask_scheduler("on_trial_completed", record.id(), [&] {
+  (void)ask_scheduler("on_trial_completed", record.id(), [&](SchedulerAnswer&) {
     scheduler_->on_trial_completed(context_, *record.trial, last);
-    return true;
   });
 }
 
 void Engine::Implementation::tell_failed(TrialRecord& record) {
-  (void)ask_scheduler("on_trial_failed", record.id(), [&] {
+  (void)ask_scheduler("on_trial_failed", record.id(), [&](SchedulerAnswer&) {
     scheduler_->on_trial_failed(context_, *record.trial);
-    return true;
   });
 }
 
-Engine::Implementation::Choice Engine::Implementation::choose() {
-  Choice choice;
-  const auto chosen = ask_scheduler("choose_trial_to_run", std::nullopt,
-                                    [&] { return scheduler_->choose_trial_to_run(context_); });
-  if (chosen) choice.trial = *chosen;
-  choice.hold = context_.take_hold();
-  return choice;
+SchedulerAnswer Engine::Implementation::choose() {
+  return ask_scheduler("choose_trial_to_run", std::nullopt, [&](SchedulerAnswer& answer) {
+    answer.choice = scheduler_->choose_trial_to_run(context_);
+    answer.hold = context_.take_hold();
+  });
 }
 
 void Engine::Implementation::carry_out_requests() {

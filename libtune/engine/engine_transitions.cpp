@@ -116,6 +116,7 @@ void Engine::Implementation::leave_unfinished(TrialRecord& record) {
     carry_out(record);  // what was decided stays decided
     return;
   }
+  record.is_interrupted = true;
   set_state(record, record.checkpoints.empty() ? TrialState::pending : TrialState::paused,
             "interrupted: " + end_reason_);
 }
@@ -183,6 +184,7 @@ void Engine::Implementation::terminate(TrialRecord& record, const std::string& r
 void Engine::Implementation::fail(TrialRecord& record, const std::string& reason,
                                   const std::string& error, bool infeasible) {
   const TrialId id = record.id();
+  record.is_infeasible = infeasible;
   set_state(record, TrialState::error, reason, error);
   tell_failed(record);
   searcher_waits_ = false;
@@ -218,6 +220,10 @@ void Engine::Implementation::forget(TrialRecord& record, TrialState state) {
     orphans_.insert(pin_key(location(record, record.checkpoints[i])));
   }
   const double target = target_of(scheduler_objective_, record.last);
+  if (is_kept(record, state)) {
+    EndedTrial& kept = ended_[id] = {std::move(record), *context_.find(id)};
+    kept.record.trial = nullptr;
+  }
   records_.erase(id);
   context_.finish(id, FinishedTrial{state, target});
 }

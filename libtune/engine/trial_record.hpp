@@ -93,10 +93,21 @@ struct TrialRecord {
   bool warned_progress = false;
   bool warned_nan_progress = false;
   std::optional<double> no_decision_before;
+  bool is_infeasible = false;    // it refused its configuration
+  bool is_interrupted = false;   // left unfinished by an interrupt
+  bool is_out_of_time = false;   // told to stop since the time budget was used up
+  bool is_beyond_bound = false;  // told to stop by a criterion that would not stop it today
 
   [[nodiscard]] TrialId id() const { return trial->id(); }
 };
 
+/// A trial that ended, kept whole in a replay since it may go on.
+struct EndedTrial {
+  TrialRecord record;  // its `trial` is null
+  Trial trial;
+};
+
+inline constexpr std::uint64_t time_budget_timer = 0;
 /// The timer that ends the pause before a trial's retry.
 [[nodiscard]] std::uint64_t retry_timer(TrialId id);
 

@@ -40,6 +40,7 @@ struct RecordCall {
   void operator()(const engine::RecordTrialState& r) const {
     hub.trial_state(r.trial, r.incarnation, r.state, r.reason, r.error);
   }
+  void operator()(const engine::RecordRestarted&) const {}
   void operator()(const engine::RecordExplanation& r) const { hub.explanation(r.trial, r.reason); }
   void operator()(const engine::RecordWarning& r) const { hub.warning(r.trial, r.text); }
   void operator()(const NodeNote& note) const { hub.note(note.text); }

@@ -71,7 +71,7 @@ void EngineChecker::on(const engine::SuggestionReady& event) {
   asked_.pop_front();
   if (std::holds_alternative<Wait>(event.suggestion)) asked_again_ = event.trial;
   if (std::holds_alternative<Exhausted>(event.suggestion)) is_exhausted_ = true;
-  if (std::holds_alternative<engine::SearcherFailure>(event.suggestion)) ending_ = true;
+  if (std::holds_alternative<engine::SearcherFailure>(event.suggestion)) begin_interrupt();
   if (std::holds_alternative<Config>(event.suggestion) && !end_) suggested_now_ = event.trial;
 }
 
@@ -85,6 +85,11 @@ void EngineChecker::on(const engine::StopRequested& event) {
 }
 
 // The first to end the experiment has the word.
+// The books are of one session.
+void EngineChecker::on(const engine::SessionStarted&) {
+  if (!trials_.empty()) throw std::logic_error("the checker follows one session");
+}
+
 void EngineChecker::begin_interrupt() {
   if (ending_ || scheduler_threw_) return;
   interrupted_ = may_end_early_ || has_thrown_now() ? Certainty::maybe : Certainty::yes;

@@ -111,7 +111,9 @@ void EngineChecker::check_done(TrialId id, const Arrival& arrival, const Result&
       *part = std::min(*part, Certainty::maybe);
     }
   }
-  if (std::max(verdict.threw, verdict.stop_experiment) == Certainty::yes) ending_ = true;
+  if (verdict.threw == Certainty::yes) begin_interrupt();
+  if (verdict.stop_experiment == Certainty::yes) ending_ = true;
+  if (verdict.threw == Certainty::maybe) interrupted_ = std::max(interrupted_, Certainty::maybe);
   if (std::max(verdict.threw, verdict.stop_experiment) == Certainty::maybe) may_end_early_ = true;
 
   const RecordingScheduler::Call* call = call_on(id, reported.training_iteration);
@@ -220,6 +222,10 @@ void EngineChecker::note_refusal(TrialId id) {
   if (options_.max_infeasible > 0 && refused_trials_ >= options_.max_infeasible) ending_ = true;
 }
 
+void EngineChecker::on(const engine::RecordRestarted& command) {
+  broken(command.trial, "starts anew, which only another session can ask for");
+}
+
 void EngineChecker::on(const engine::RecordExplanation& command) {
   known(command.trial, "explained").explanations.push_back(command.reason);
 }
@@ -244,7 +250,8 @@ void EngineChecker::on(const engine::Finish& command) {
       unfinished != command.end.unfinished_trials) {
     throw BrokenInvariant("the counts do not add up: " + describe(engine::Command(command)));
   }
-  const bool is_certain = interrupted_ != Certainty::maybe && !may_end_early_;
+  const bool is_certain =
+      interrupted_ != Certainty::maybe && !may_end_early_ && !has_thrown_now();
   if (is_certain && command.end.interrupted != (interrupted_ == Certainty::yes)) {
     throw BrokenInvariant("says wrongly whether it was interrupted");
   }

@@ -63,7 +63,7 @@ void EngineChecker::note_requests() {
 
 void EngineChecker::note_decisions() {
   for (const RecordingScheduler::Call& call : calls_) {
-    scheduler_threw_ = scheduler_threw_ || call.threw;
+    if (call.threw) note_scheduler_fault();
     note_choice(call);
     note_decision(call);
     for (const SchedulerRequest& request : call.requests) {
@@ -88,7 +88,7 @@ void EngineChecker::note_decisions() {
 void EngineChecker::note_choice(const RecordingScheduler::Call& call) {
   if (call.kind != RecordingScheduler::Kind::choose || !call.chosen) return;
   if (call.state_of_chosen != TrialState::pending && call.state_of_chosen != TrialState::paused) {
-    scheduler_threw_ = true;
+    note_scheduler_fault();
   }
 }
 
@@ -138,6 +138,12 @@ void EngineChecker::check_refused(const engine::Command& command) const {
 bool EngineChecker::has_requests() const {
   return std::any_of(calls_.begin(), calls_.end(),
                      [](const auto& call) { return !call.requests.empty(); });
+}
+
+// A fault interrupts, unless the experiment was ending already.
+void EngineChecker::note_scheduler_fault() {
+  scheduler_threw_ = true;
+  interrupted_ = std::max(interrupted_, Certainty::maybe);
 }
 
 void EngineChecker::check_stops() {
@@ -268,7 +274,7 @@ void EngineChecker::check_counts(const engine::Engine& engine) const {
 }
 
 void EngineChecker::check_pauses(const engine::Engine& engine) const {
-  if (end_) return;
+  if (end_ || ending_) return;  // nothing starts any more
   for (const TrialId id : engine.context().pending_trials()) {
     const TrialLog& trial = trials_.at(id);
     if (trial.retry_at_s && now_.count() < *trial.retry_at_s) {

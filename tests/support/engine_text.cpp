@@ -192,6 +192,12 @@ std::string describe(const Event& event) {
                               .text() +
                           " " + describe_report(e.report);
                  },
+                 [](const SessionStarted& e) {
+                   return Line("session_started")
+                       .add("reopened", e.reopened.size())
+                       .add("restarted", e.restarted.size())
+                       .text();
+                 },
                  [](const TimerFired& e) { return Line("timer").add("timer", e.timer).text(); },
                  [](const StopRequested& e) {
                    return Line(e.interrupts ? "interrupt_requested" : "stop_requested")
@@ -265,6 +271,9 @@ std::string describe(const Command& command) {
                        .text();
                  },
                  [](const RecordTrialState& c) { return describe_record(c); },
+                 [](const RecordRestarted& c) {
+                   return Line("restarted").add("trial", c.trial).text();
+                 },
                  [](const RecordExplanation& c) {
                    return Line("explain").add("trial", c.trial).quote("reason", c.reason).text();
                  },

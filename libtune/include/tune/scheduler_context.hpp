@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -124,8 +125,14 @@ class SchedulerContext {
   void set_aside(TrialId id);
   void put_back();
   void finish(TrialId id, const FinishedTrial& finished);
+  /// Forgets that a trial has ended; add() makes it live again.
+  void unfinish(TrialId id) { finished_.erase(id); }
   void set_now(Time now) { now_ = now; }
   [[nodiscard]] std::vector<SchedulerRequest> take_requests();
+  [[nodiscard]] std::size_t request_count() const { return requests_.size(); }
+  /// Takes those beyond the first `count` back.
+  [[nodiscard]] std::vector<SchedulerRequest> take_requests_from(std::size_t count);
+  void put_requests(std::vector<SchedulerRequest> requests);
   [[nodiscard]] bool has_requests() const { return !requests_.empty(); }
   [[nodiscard]] bool take_hold();
 

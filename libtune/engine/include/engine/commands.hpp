@@ -139,6 +139,10 @@ struct RecordTrialState {
   std::string reason;
   std::string error;
 };
+/// The trial starts anew: what it did before counts no more.
+struct RecordRestarted {
+  TrialId trial;
+};
 struct RecordExplanation {
   TrialId trial;
   std::string reason;
@@ -156,7 +160,7 @@ using Command =
     std::variant<AskSearcher, TellSearcherResult, TellSearcherCompleted, TellSearcherFailed, Launch,
                  Proceed, Save, Pause, Stop, DeleteCheckpoint, SetTimer, RecordTrialAdded,
                  RecordTrialStarted, RecordResult, RecordCheckpoint, RecordTrialState,
-                 RecordExplanation, RecordWarning, Finish>;
+                 RecordRestarted, RecordExplanation, RecordWarning, Finish>;
 
 /// "checkpoint_000007" for iteration 7. One that was taken over from another trial has the
 /// incarnation behind it, "checkpoint_000007_3", where the trial has one of that iteration already.

@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <tune/checkpoint.hpp>
@@ -13,6 +15,7 @@
 #include <tune/stop.hpp>
 
 #include "engine/commands.hpp"
+#include "engine/decisions.hpp"
 #include "engine/events.hpp"
 
 namespace tune::engine {
@@ -43,11 +46,26 @@ struct EngineOptions {
   bool fixed_cluster = true;  ///< No node will join later: what fits none is refused.
 };
 
+/// Which ended trials a replay keeps whole, since they may go on in a later session.
+struct KeepEnded {
+  std::set<TrialId> named;    ///< Those that a later event of the replay names.
+  bool out_of_time = false;   ///< Ended by the time budget.
+  bool beyond_bound = false;  ///< Ended by a stop criterion that would not end them today.
+  bool failed = false;
+};
+/// Trials of a replay that could go on. Those of the first two may still be on their way to the
+/// end.
+struct Reopenable {
+  std::vector<TrialId> out_of_time;
+  std::vector<TrialId> beyond_bound;
+  std::vector<TrialId> failed;
+};
+
 /// The trial engine: events in, commands out. No thread, no clock, no file.
 ///
 /// The same events in the same order give the same commands. The caller's duties:
 /// 1. One call at a time; commands are carried out in their order.
-/// 2. The first event is a NodeJoined; `now` never decreases.
+/// 2. The first event is a SessionStarted or a NodeJoined; `now` never decreases.
 /// 3. AskSearcher is answered by exactly one SuggestionReady with its trial; asks and tells reach
 ///    the searcher in the order of the commands.
 /// 4. Each Launch is answered by TrialMessages numbered from 0, the last of them Ended, unless its
@@ -63,6 +81,24 @@ class Engine {
 
   /// Handles one event at engine time `now` and appends what is to be done to `commands`.
   void handle(const Event& event, Time now, std::vector<Command>& commands);
+  /// What code outside decided while the last event was handled, for a replay().
+  [[nodiscard]] Decisions take_decisions();
+
+  /// Handles an event of the past as it was handled then, with what was decided then: scheduler,
+  /// stop criteria and functions of resources do not decide again. If `asks_scheduler`, the
+  /// scheduler is told and asked all the same, to bring its state to where it was; else that is
+  /// left to restore_scheduler(). Before the first one comes begin_replay().
+  /// @throws std::runtime_error if decisions and events do not fit.
+  void replay(const Event& event, Time now, const Decisions& decisions, bool asks_scheduler,
+              std::vector<Command>& commands);
+  void begin_replay(KeepEnded keep);
+  /// @throws whatever the scheduler throws.
+  void restore_scheduler(const Json& state);
+  /// The first decision of a replay for which today's scheduler would have decided otherwise;
+  /// empty if there is none.
+  [[nodiscard]] std::string replay_difference() const;
+  /// Valid until the next SessionStarted is handled.
+  [[nodiscard]] Reopenable reopenable() const;
 
   [[nodiscard]] bool is_finished() const;
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <tune/error.hpp>
 #include <tune/ids.hpp>
@@ -12,6 +14,17 @@
 
 namespace tune::engine {
 
+struct EngineOptions;
+
+/// The experiment begins, or goes on another time: all nodes are gone, what ran goes back to its
+/// last checkpoint, what was interrupted may run again.
+struct SessionStarted {
+  std::shared_ptr<const EngineOptions> options;  ///< From now on; shared with copies of the event.
+  /// Trials that had ended, or were told to, and go on from where they were all the same.
+  std::vector<TrialId> reopened = {};
+  /// Trials that had failed, and start anew from nothing.
+  std::vector<TrialId> restarted = {};
+};
 /// A machine offers its resources.
 struct NodeJoined {
   NodeId node;
@@ -91,7 +104,7 @@ struct StopRequested {
   bool interrupts = false;
 };
 
-using Event =
-    std::variant<NodeJoined, NodeLeft, SuggestionReady, TrialMessage, TimerFired, StopRequested>;
+using Event = std::variant<NodeJoined, NodeLeft, SuggestionReady, TrialMessage, TimerFired,
+                           StopRequested, SessionStarted>;
 
 }  // namespace tune::engine

@@ -137,10 +137,10 @@ using SearcherActor = caf::typed_actor<caf::replies_to<SearcherTurn>::with<Searc
 
 // ---- The driver and the callbacks ----
 
-using Record =
-    std::variant<engine::RecordTrialAdded, TrialInfo, engine::RecordResult,
-                 engine::RecordCheckpoint, engine::DeleteCheckpoint, engine::RecordTrialState,
-                 engine::RecordExplanation, engine::RecordWarning, NodeNote>;
+using Record = std::variant<engine::RecordTrialAdded, TrialInfo, engine::RecordResult,
+                            engine::RecordCheckpoint, engine::DeleteCheckpoint,
+                            engine::RecordTrialState, engine::RecordRestarted,
+                            engine::RecordExplanation, engine::RecordWarning, NodeNote>;
 struct RecordTurn {
   std::vector<Record> records;
   std::vector<Acknowledgement> acknowledgements;  ///< Due once the records are written.

@@ -52,6 +52,7 @@ class EngineChecker {
   void on(const engine::TrialMessage& event);
   void on(const engine::TimerFired& event);
   void on(const engine::StopRequested& event);
+  void on(const engine::SessionStarted& event);
   void accept(TrialId id, RunningStart& running, const engine::TrialReport& report);
   void accept_end(TrialId id, const engine::Ended& ended);
 
@@ -72,11 +73,13 @@ class EngineChecker {
   void on(const engine::RecordResult& command);
   void on(const engine::RecordCheckpoint& command);
   void on(const engine::RecordTrialState& command);
+  void on(const engine::RecordRestarted& command);
   void on(const engine::RecordExplanation& command);
   void on(const engine::RecordWarning& command);
   void on(const engine::Finish& command);
 
   void note_refusal(TrialId id);
+  void note_scheduler_fault();
   void note_pause(TrialLog& trial) const;
   void note_failed_trial();
   void begin_interrupt();

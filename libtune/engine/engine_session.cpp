@@ -1,0 +1,168 @@
+#include <utility>
+#include <variant>
+
+#include "engine_implementation.hpp"
+
+namespace tune::engine {
+
+void Engine::Implementation::replay(const Event& event, Time now, const Decisions& decisions,
+                                    bool asks_scheduler, std::vector<Command>& commands) {
+  tape_.replay(decisions, asks_scheduler);
+  try {
+    run(event, now, commands);
+  } catch (...) {
+    tape_.record();  // the recorded decisions are the caller's
+    throw;
+  }
+  tape_.record();
+}
+
+void Engine::Implementation::on(const SessionStarted& event) {
+  options_ = *event.options;
+  if (options_.time_budget) {
+    // Engine time goes on where it was, so only the time that the experiment runs counts.
+    emit(SetTimer{time_budget_timer, *options_.time_budget});
+  }
+  if (!started_) return;
+  for (const TrialId id : event.reopened) {
+    // On its way to an end that does not hold any more.
+    if (TrialRecord* record = find(id)) let_run(*record);
+  }
+  go_on();
+  for (const TrialId id : event.reopened) reopen(id);
+  for (const TrialId id : event.restarted) restart(id);
+  if (tape_.is_replaying()) return;
+  ended_.clear();
+  keep_ended_ = {};
+}
+
+void Engine::Implementation::let_run(TrialRecord& record) {
+  record.want = TrialRecord::Want::run;
+  record.stop_reason.clear();
+  record.fatal_error.clear();
+  record.is_out_of_time = record.is_beyond_bound = false;
+}
+
+// As at the beginning, but with what is known.
+void Engine::Implementation::go_on() {
+  ending_ = interrupted_ = finished_ = false;
+  end_reason_.clear();
+  end_error_.clear();
+  scheduler_failed_ = false;
+  searcher_exhausted_ = searcher_waits_ = searcher_has_news_ = false;
+  resources_changed_ = true;
+  last_fill_ = Fill::idle;
+  waiting_for_node_.clear();
+  lose_all_nodes();
+  for (auto& [id, record] : records_) {
+    if (record.trial->waits_for_retry()) context_.set_waits_for_retry(id, false);
+    if (!std::exchange(record.is_interrupted, false)) continue;
+    if (record.trial->state() == TrialState::paused) make_pending(record, "resumed");
+  }
+  withdraw_ask();
+}
+
+void Engine::Implementation::lose_all_nodes() {
+  std::vector<TrialId> lost;
+  for (const auto& [id, record] : records_) {
+    if (record.run) lost.push_back(id);
+  }
+  for (const TrialId id : lost) end_run(records_.at(id));
+  placement_ = Placement();
+  for (const TrialId id : lost) {
+    TrialRecord* record = find(id);
+    if (!record || record->trial->state() != TrialState::running) continue;
+    if (record->want == TrialRecord::Want::stop || record->want == TrialRecord::Want::pause) {
+      carry_out(*record);  // what was decided stays decided
+    } else {
+      make_pending(*record, "resumed");
+    }
+    carry_out_requests();
+  }
+}
+
+// The answer will not come; or it came when it could not be used.
+void Engine::Implementation::withdraw_ask() {
+  next_trial_ -= static_cast<std::uint64_t>(counts_.asked);
+  counts_.asked = 0;
+  if (!late_suggestion_) return;
+  const SuggestionReady late = *std::exchange(late_suggestion_, std::nullopt);
+  if (std::holds_alternative<Config>(late.suggestion)) {
+    ++counts_.asked;
+    on(late);
+  } else {
+    next_trial_ = late.trial.value();
+  }
+}
+
+bool Engine::Implementation::is_kept(const TrialRecord& record, TrialState state) const {
+  if (keep_ended_.named.contains(record.id())) return true;
+  if (state == TrialState::error) return keep_ended_.failed && !record.is_infeasible;
+  return (keep_ended_.out_of_time && record.is_out_of_time && !record.last.done) ||
+         (keep_ended_.beyond_bound && record.is_beyond_bound);
+}
+
+Reopenable Engine::Implementation::reopenable() const {
+  Reopenable found;
+  const auto add = [&](TrialId id, const TrialRecord& record) {
+    if (keep_ended_.out_of_time && record.is_out_of_time && !record.last.done) {
+      found.out_of_time.push_back(id);
+    } else if (keep_ended_.beyond_bound && record.is_beyond_bound) {
+      found.beyond_bound.push_back(id);
+    }
+  };
+  for (const auto& [id, ended] : ended_) {
+    const auto finished = context_.finished_trials().find(id);
+    if (finished == context_.finished_trials().end()) continue;  // it goes on
+    if (finished->second.state != TrialState::error) {
+      add(id, ended.record);
+    } else if (keep_ended_.failed && !ended.record.is_infeasible) {
+      found.failed.push_back(id);
+    }
+  }
+  for (const auto& [id, record] : records_) {
+    if (record.want == TrialRecord::Want::stop) add(id, record);
+  }
+  return found;
+}
+
+void Engine::Implementation::reopen(TrialId id) {
+  TrialRecord* const record = revive(id);
+  if (record == nullptr) return;
+  make_pending(*record, "reopened");
+  tell_added(*record);
+}
+
+void Engine::Implementation::restart(TrialId id) {
+  TrialRecord* const record = revive(id);
+  if (record == nullptr) return;
+  for (const StoredCheckpoint& checkpoint : record->checkpoints) {
+    emit(DeleteCheckpoint{location(*record, checkpoint)});
+  }
+  Trial fresh(id, record->first_config);
+  fresh.set_name(record->trial->name());
+  fresh.set_incarnation(record->trial->incarnation());
+  TrialRecord anew;
+  anew.first_config = record->first_config;
+  anew.trial = &context_.add(std::move(fresh));
+  *record = std::move(anew);
+  context_.set_state(id, TrialState::error);  // what it is until now
+  make_pending(*record, "restarted");
+  emit(RecordRestarted{id});
+  tell_added(*record);
+}
+
+// Makes an ended trial live again, in the state in which it ended.
+TrialRecord* Engine::Implementation::revive(TrialId id) {
+  const auto found = ended_.find(id);
+  if (found == ended_.end() || find(id) != nullptr) return nullptr;
+  TrialRecord& record = records_.emplace(id, std::move(found->second.record)).first->second;
+  record.trial = &context_.add(std::move(found->second.trial));
+  ended_.erase(found);
+  context_.unfinish(id);
+  record.trial->set_failures(0);
+  let_run(record);
+  return &record;
+}
+
+}  // namespace tune::engine

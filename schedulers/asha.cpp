@@ -85,7 +85,15 @@ class AshaScheduler final : public TrialScheduler {
   }
 
   void on_trial_added(SchedulerContext& context, const Trial& trial) override {
-    context.no_decision_before(trial.id(), next_decision(progress_of(context, trial.id())));
+    Progress& progress = progress_of(context, trial.id());
+    // One that ended and goes on after all was judged at these before.
+    const std::optional<Result>& last = trial.last_result();
+    const double time = last ? last->number(options_.time_attr).value_or(0) : 0;
+    while (progress.next_milestone < milestones_.size() &&
+           time >= milestones_[progress.next_milestone]) {
+      ++progress.next_milestone;
+    }
+    context.no_decision_before(trial.id(), next_decision(progress));
   }
 
   Decision on_trial_result(SchedulerContext& context, const Trial& trial,

@@ -9,6 +9,8 @@ namespace tune {
 
 Searcher::~Searcher() = default;
 
+void Searcher::on_trial_added(TrialId, const Config&) {}
+
 void Searcher::on_trial_result(TrialId, const Config&, const Result&) {}
 
 void Searcher::on_trial_completed(TrialId, const Config&, const Result&) {}

@@ -89,6 +89,17 @@ Json ConfigurationBuilder::chosen(const SearchSpace::Parameter& parameter,
   return parameter.domain.normalised(*value).value();
 }
 
+Json ConfigurationBuilder::drawn_part(const Json& config) const {
+  Json drawn = Json::object();
+  for (const SearchSpace::Parameter& parameter : parameters_) {
+    if (is_function(parameter) || !SearchSpace::is_active(parameter, drawn)) continue;
+    if (const Json* value = find_path(config, parameter.names)) {
+      set_path(drawn, parameter.names, *value);
+    }
+  }
+  return drawn;
+}
+
 bool ConfigurationBuilder::has_chance(const Json& drawn) const {
   for (const SearchSpace::Parameter& parameter : parameters_) {
     if (parameter.domain.is_random_function() && SearchSpace::is_active(parameter, drawn)) {

@@ -27,6 +27,9 @@ class ConfigurationBuilder {
   /// @throws std::runtime_error naming searcher, parameter and value if the answer lacks one, puts
   /// it outside its domain, or names one that the space does not have.
   [[nodiscard]] Json assemble(const Json& fixed, const Json& answer) const;
+  /// What assemble() gave for a configuration that complete() made. Values that the space has not
+  /// are left out.
+  [[nodiscard]] Json drawn_part(const Json& config) const;
   /// True if an active function draws by chance, so that equal drawn values are no repetition.
   [[nodiscard]] bool has_chance(const Json& drawn) const;
   /// Adds the values of functions, each computed from what stands before it in the space.

@@ -79,7 +79,22 @@ class SuggestionSource::Implementation {
   [[nodiscard]] std::optional<std::uint64_t> total() const { return plan_.total(); }
 
   [[nodiscard]] Suggestion suggest(TrialId id) {
-    return next_point_ < points_.size() ? suggest_point(id) : suggest_turn(id);
+    Suggestion answer = next_point_ < points_.size() ? suggest_point(id) : suggest_turn(id);
+    if (const auto* config = std::get_if<Config>(&answer)) searcher_->on_trial_added(id, *config);
+    return answer;
+  }
+
+  void take_suggestion(TrialId id, const Config& config) {
+    const Json drawn = builder_.drawn_part(config.json());
+    if (next_point_ < points_.size()) {
+      remember(drawn, points_[next_point_++].cell);
+    } else {
+      const std::optional<std::uint64_t> cell = plan_.find_cell(drawn);
+      if (cell) pass_over_used_up(*cell);
+      ++next_turn_;
+      remember(drawn, cell.value_or(plan_.cells()));
+    }
+    searcher_->on_trial_added(id, config);
   }
 
   [[nodiscard]] Searcher& searcher() const { return *searcher_; }
@@ -171,6 +186,21 @@ class SuggestionSource::Implementation {
       return config;
     }
     return Exhausted{};
+  }
+
+  // Goes to the next turn of a cell. Those before it that were free had nothing left to give.
+  void pass_over_used_up(std::uint64_t cell) {
+    const auto is_next = [&](std::uint64_t turn) {
+      return plan_.cell_of(turn) == cell && !plan_.is_taken(turn);
+    };
+    std::uint64_t turn = next_turn_;
+    for (std::uint64_t looked_at = 0; !is_next(turn); ++turn) {
+      if (++looked_at > 2 * plan_.cells())
+        return;  // another space: then the order is of no account
+    }
+    for (; next_turn_ < turn; ++next_turn_) {
+      if (!plan_.is_taken(next_turn_)) used_up_.insert(plan_.cell_of(next_turn_));
+    }
   }
 
   // The searcher's answer, asked for again while it repeats an earlier trial. Without a cell it is
@@ -276,6 +306,10 @@ SuggestionSource::~SuggestionSource() = default;
 std::optional<std::uint64_t> SuggestionSource::total() const { return implementation_->total(); }
 
 Suggestion SuggestionSource::suggest(TrialId id) { return implementation_->suggest(id); }
+
+void SuggestionSource::take_suggestion(TrialId id, const Config& config) {
+  implementation_->take_suggestion(id, config);
+}
 
 void SuggestionSource::on_trial_result(TrialId id, const Config& config, const Result& result) {
   Searcher& searcher = implementation_->searcher();

@@ -250,8 +250,7 @@ void EngineChecker::on(const engine::Finish& command) {
       unfinished != command.end.unfinished_trials) {
     throw BrokenInvariant("the counts do not add up: " + describe(engine::Command(command)));
   }
-  const bool is_certain =
-      interrupted_ != Certainty::maybe && !may_end_early_ && !has_thrown_now();
+  const bool is_certain = interrupted_ != Certainty::maybe && !may_end_early_ && !has_thrown_now();
   if (is_certain && command.end.interrupted != (interrupted_ == Certainty::yes)) {
     throw BrokenInvariant("says wrongly whether it was interrupted");
   }

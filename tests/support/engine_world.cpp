@@ -24,7 +24,8 @@ EngineWorld::EngineWorld(WorldOptions options, std::unique_ptr<TrialScheduler> s
       scheduler_(new RecordingScheduler(std::move(scheduler))),
       engine_(std::make_unique<engine::Engine>(options_.engine,
                                                std::unique_ptr<TrialScheduler>(scheduler_))),
-      checker_(options_.engine, *scheduler_) {}
+      checker_(options_.engine, *scheduler_),
+      twin_(options_.engine, *scheduler_) {}
 
 EngineWorld::~EngineWorld() = default;
 
@@ -57,6 +58,7 @@ void EngineWorld::handle(const engine::Event& event) {
   } catch (const BrokenInvariant& fault) {
     throw BrokenInvariant(std::string(fault.what()) + "\n" + describe_state());
   }
+  twin_.follow(event, now_, engine_->take_decisions(), commands);
   for (const engine::Command& command : commands) carry_out(command);
 }
 

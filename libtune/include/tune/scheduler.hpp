@@ -29,6 +29,8 @@ enum class Decision {
 /// in order, also inside a horizon (SchedulerContext::no_decision_before), where the answer must be
 /// `proceed`. Then comes exactly once on_trial_completed (a stop by the scheduler included) or
 /// exactly once on_trial_failed (the final error, not a retry). An exception ends the experiment.
+/// A trial that ended may go on when the experiment is run another time with more to do: then it
+/// comes to on_trial_added again, with its last_result() set.
 ///
 /// No clock, no thread and no unkeyed chance inside, so that one seed gives one history: time is
 /// `context.now()`, chance is `context.random(id)`.

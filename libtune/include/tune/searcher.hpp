@@ -53,6 +53,10 @@ class Searcher {
   /// A value for every parameter that is active and not fixed; grid axes are always fixed and
   /// `sample_from` parameters are not asked for.
   virtual Suggestion suggest(const SuggestionRequest& request) = 0;
+  /// The whole configuration that a trial got, right after the suggestion for it: with what was
+  /// fixed, and never one that was drawn again. When an experiment goes on another time it comes
+  /// alone for the trials that are on record: nobody is asked for them again.
+  virtual void on_trial_added(TrialId id, const Config& config);
   /// Only called if wants_results(); in order per trial.
   virtual void on_trial_result(TrialId id, const Config& config, const Result& result);
   virtual void on_trial_completed(TrialId id, const Config& config, const Result& last);
@@ -66,6 +70,8 @@ class Searcher {
   /// True if every configuration shall be tried, each num_samples times (once if that is -1): then
   /// all parameters are enumerated like grid axes, and suggest() finds everything fixed.
   [[nodiscard]] virtual bool enumerates() const;
+  /// All state. A null value (the default) means that it is rebuilt by telling it all that is on
+  /// record again, from the first trial on.
   [[nodiscard]] virtual Json save() const;
   virtual void restore(const Json& state);
   /// Name and options, for the recorded definition.

@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <tune/searchers/grid.hpp>
 #include <tune/searchers/random.hpp>
 
 #include "support/scripted_searcher.hpp"
@@ -135,6 +136,72 @@ TEST_CASE("what cannot work is refused before the first trial", "[suggestion_sou
   vast.add("h", grid_search(options));
   CHECK_THROWS_WITH(SuggestionSource(vast, {}, random_search()),
                     "the grid has too many configurations, must be below 2^64");
+}
+
+/// Spaces with all that a suggestion's turn depends on.
+SuggestionSource source_of(int kind) {
+  switch (kind) {
+    case 0:
+      return {{{"g", grid_search({1, 2, 3})}, {"x", uniform(0, 1)}},
+              {.num_samples = 4, .points_to_evaluate = {{{"g", 2}, {"x", 0.5}}, {{"x", 0.25}}}},
+              random_search()};
+    case 1:  // few configurations, so that duplicates are redrawn and cells used up
+      return {
+          {{"g", grid_search({1, 2})}, {"n", randint(0, 3)}}, {.num_samples = 9}, random_search()};
+    case 2:
+      return {{{"a", choice({1, 2, 3})}, {"b", choice({"x", "y"})}}, {.num_samples = 2}, grid()};
+    default:
+      return {{{"c", 7}, {"n", randint(0, 40)}, {"f", sample_from([](const Config& c) {
+                                                   return Json(c["n"].get<int>() * 2);
+                                                 })}},
+              {.num_samples = 30},
+              random_search()};
+  }
+}
+
+TEST_CASE("suggestions on record stand for those that were asked for", "[suggestion_source]") {
+  const int kind = GENERATE(0, 1, 2, 3);
+  CAPTURE(kind);
+  SuggestionSource whole = source_of(kind);
+  const std::vector<Config> all = suggest_all(whole);
+  for (std::size_t known = 0; known <= all.size(); ++known) {
+    CAPTURE(known);
+    SuggestionSource source = source_of(kind);
+    for (std::size_t i = 0; i < known; ++i) source.take_suggestion(TrialId(i), all[i]);
+    for (std::size_t i = known; i < all.size(); ++i) {
+      const Suggestion next = source.suggest(TrialId(i));
+      REQUIRE(std::holds_alternative<Config>(next));
+      CHECK(std::get<Config>(next) == all[i]);
+    }
+    CHECK(std::holds_alternative<Exhausted>(source.suggest(TrialId(all.size()))));
+    CHECK(source.save() == whole.save());
+  }
+}
+
+TEST_CASE("a searcher hears of each trial, asked for or on record", "[suggestion_source]") {
+  class Listener final : public Searcher {
+   public:
+    explicit Listener(Lines& heard) : heard_(heard) {}
+    [[nodiscard]] bool needs_metric() const override { return false; }
+    void setup(const SearcherSetup&) override {}
+    Suggestion suggest(const SuggestionRequest& request) override {
+      heard_.push_back("asked " + std::to_string(request.trial.value()));
+      return Config(Json{{"n", 1}});
+    }
+    void on_trial_added(TrialId id, const Config& config) override {
+      heard_.push_back("added " + std::to_string(id.value()) + " " + config.dump());
+    }
+
+   private:
+    Lines& heard_;
+  };
+  Lines heard;
+  SuggestionSource source({{"n", randint(0, 9)}, {"c", 5}},
+                          {.num_samples = 3, .avoid_duplicates = false},
+                          std::make_unique<Listener>(heard));
+  source.take_suggestion(TrialId(0), Config(Json{{"n", 4}, {"c", 5}}));
+  (void)source.suggest(TrialId(1));
+  CHECK(heard == Lines{R"(added 0 {"c":5,"n":4})", "asked 1", R"(added 1 {"c":5,"n":1})"});
 }
 
 TEST_CASE("restore() goes on where save() was", "[suggestion_source]") {

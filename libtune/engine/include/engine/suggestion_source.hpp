@@ -43,6 +43,8 @@ class SuggestionSource {
   /// @throws std::runtime_error naming searcher, parameter and value if its answer does not fit the
   /// space, or naming the parameter whose sample_from function threw; whatever a searcher throws.
   [[nodiscard]] Suggestion suggest(TrialId id);
+  /// A suggestion of the past, in its turn: as if suggest() had given it, but nobody is asked.
+  void take_suggestion(TrialId id, const Config& config);
 
   void on_trial_result(TrialId id, const Config& config, const Result& result);
   void on_trial_completed(TrialId id, const Config& config, const Result& last);

@@ -26,6 +26,10 @@ class TurnPlan {
   /// Turns in all, taken ones included; empty if there is no end.
   [[nodiscard]] std::optional<std::uint64_t> total() const { return total_; }
   [[nodiscard]] std::uint64_t cell_of(std::uint64_t turn) const { return turn % cells_; }
+  /// The cell of a configuration; empty if it is in none.
+  [[nodiscard]] std::optional<std::uint64_t> find_cell(const Json& config) const {
+    return axes_.index_of(config);
+  }
   /// Puts the axes of a cell into `config`.
   void put(std::uint64_t cell, Json& config) const { axes_.put(cell, config); }
 

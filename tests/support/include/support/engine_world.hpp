@@ -17,6 +17,7 @@
 #include "engine/engine.hpp"
 #include "support/engine_checker.hpp"
 #include "support/recording_scheduler.hpp"
+#include "support/replay_twin.hpp"
 #include "support/simulated_trial.hpp"
 #include "support/trial_behaviour.hpp"
 
@@ -112,6 +113,7 @@ class EngineWorld : private SimulatedTrial::Surroundings {
   RecordingScheduler* scheduler_;
   std::unique_ptr<engine::Engine> engine_;
   EngineChecker checker_;
+  ReplayTwin twin_;
   std::function<bool()> on_standstill_;
 
   Time now_{0};

@@ -67,7 +67,25 @@ class EngineBench {
     commands.clear();
     engine.handle(event, now, commands);
     for (const Command& command : commands) all.push_back(command);
+    history.push_back({event, now, engine.take_decisions()});
     return *this;
+  }
+  /// Replays what another one went through.
+  EngineBench& replay(const EngineBench& other, const KeepEnded& keep = {},
+                      bool asks_scheduler = true) {
+    engine.begin_replay(keep);
+    for (const auto& [event, time, decisions] : other.history) {
+      now = time;
+      engine.replay(event, time, decisions, asks_scheduler, all);
+    }
+    history = other.history;
+    return *this;
+  }
+  /// Begins a session, the first or another.
+  EngineBench& begin(const EngineOptions& options, std::vector<TrialId> reopened = {},
+                     std::vector<TrialId> restarted = {}) {
+    return handle(SessionStarted{std::make_shared<const EngineOptions>(options),
+                                 std::move(reopened), std::move(restarted)});
   }
   EngineBench& join(std::uint64_t node = 0, double cpu = 1) {
     return handle(NodeJoined{NodeId{node}, "node" + std::to_string(node),
@@ -147,6 +165,12 @@ class EngineBench {
   Time now{0};
   std::vector<Command> commands;
   std::vector<Command> all;
+  struct Step {
+    Event event;
+    Time now;
+    Decisions decisions;
+  };
+  std::vector<Step> history;  ///< What it went through.
 
  private:
   template <class T>

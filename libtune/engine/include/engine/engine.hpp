@@ -48,9 +48,9 @@ struct EngineOptions {
 
 /// Which ended trials a replay keeps whole, since they may go on in a later session.
 struct KeepEnded {
-  std::set<TrialId> named;    ///< Those that a later event of the replay names.
-  bool out_of_time = false;   ///< Ended by the time budget.
-  bool beyond_bound = false;  ///< Ended by a stop criterion that would not end them today.
+  std::set<TrialId> named = {};  ///< Those that a later event of the replay names.
+  bool out_of_time = false;      ///< Ended by the time budget.
+  bool beyond_bound = false;     ///< Ended by a stop criterion that would not end them today.
   bool failed = false;
 };
 /// Trials of a replay that could go on. Those of the first two may still be on their way to the

@@ -1,0 +1,298 @@
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "engine/event_json.hpp"
+#include "engine_bench.hpp"
+
+namespace tune::engine {
+namespace {
+
+EngineOptions with_retries() {
+  EngineOptions options = minimise_loss();
+  options.max_failures = 1;
+  options.retry_pause = Time(2);
+  options.max_trials = 10;
+  return options;
+}
+
+std::vector<TrialId> ids(std::vector<std::uint64_t> values) {
+  std::vector<TrialId> list;
+  for (const std::uint64_t value : values) list.emplace_back(value);
+  return list;
+}
+
+TEST_CASE("RE-01: what ran goes on from its last checkpoint in the next session", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.begin(options).join(0, 2).suggest(0).suggest(1);
+  bench.report(0, 1).store(0, 1).report(0, 2).report(1, 1);
+  bench.begin(options);
+  CHECK(bench.state(0).state == TrialState::pending);
+  CHECK(bench.state(0).error.empty());
+  CHECK(bench.state(1).state == TrialState::pending);
+  CHECK(bench.engine.counts().running == 0);
+  bench.join(0, 2);
+  REQUIRE(bench.given<Launch>().size() == 2);
+  CHECK(bench.launch(0).start_iteration == 1);
+  CHECK(bench.launch(0).incarnation == 2);
+  CHECK(bench.launch(0).checkpoint->directory_name == "checkpoint_000001");
+  CHECK(bench.launch(1).start_iteration == 0);
+  bench.report(0, 2).report(0, 3);
+  CHECK(bench.scheduler.told.size() == 4);  // 1, 2, 3 of trial 0 and 1 of trial 1, once each
+}
+
+TEST_CASE("messages of the session before are refused", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.begin(options).join().suggest(0).report(0, 1).begin(options);
+  bench.handle(TrialMessage{TrialId(0), 1, 1, Ended{EndKind::failed, "late"}});
+  CHECK(bench.engine.counts().refused_messages == 1);
+  CHECK(bench.engine.counts().pending == 1);
+}
+
+TEST_CASE("FA-09: what was interrupted goes on in the next session", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.begin(options).join(0, 2).suggest(0).suggest(1).report(0, 1);
+  bench.handle(StopRequested{.reason = "Ctrl-C", .interrupts = true});
+  bench.store(0, 1).end(0, EndKind::stopped, "").end(1, EndKind::stopped, "");
+  REQUIRE(bench.engine.is_finished());
+  bench.begin(options);
+  CHECK_FALSE(bench.engine.is_finished());
+  bench.join(0, 2);
+  CHECK(bench.launch(0).start_iteration == 1);
+  CHECK(bench.launch(1).start_iteration == 0);
+  CHECK(bench.given<AskSearcher>().empty());
+}
+
+TEST_CASE("a trial that the scheduler paused stays so in the next session", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.scheduler.result = [](auto&, auto&, auto&) { return Decision::pause; };
+  bench.begin(options).join().suggest(0).report(0, 1).store(0, 1).end(0, EndKind::paused, "");
+  bench.begin(options).join();
+  CHECK(bench.given<Launch>().empty());
+  CHECK(bench.state(0).state == TrialState::paused);
+}
+
+TEST_CASE("a recorded end is an end: a stop that was decided is not undone", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.scheduler.result = [](auto&, auto&, auto&) { return Decision::stop; };
+  bench.begin(options).join().suggest(0).report(0, 1);  // and no word of its end
+  bench.begin(options);
+  CHECK(bench.state(0).state == TrialState::terminated);
+  CHECK(bench.state(0).reason == "stopped by puppet");
+  CHECK(bench.scheduler.completed == ids({0}));
+}
+
+TEST_CASE("a suggestion that was never answered is asked for again", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.begin(options).join(0, 2).suggest(0);
+  REQUIRE(bench.given<AskSearcher>().size() == 1);
+  bench.begin(options).join(0, 2);
+  REQUIRE(bench.given<AskSearcher>().size() == 1);
+  CHECK(bench.given<AskSearcher>().front().trial == TrialId(1));
+}
+
+TEST_CASE("a suggestion that came while the experiment ended is not lost", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.begin(options).join(0, 2).suggest(0);
+  bench.handle(StopRequested{.reason = "Ctrl-C", .interrupts = true}).suggest(1);
+  CHECK(bench.given<RecordTrialAdded>().empty());
+  bench.end(0, EndKind::stopped, "").begin(options);
+  REQUIRE(bench.given<RecordTrialAdded>().size() == 1);
+  CHECK(bench.given<RecordTrialAdded>().front().trial == TrialId(1));
+  bench.join(0, 3);
+  CHECK(bench.given<Launch>().size() == 2);
+  CHECK(bench.given<AskSearcher>().at(0).trial == TrialId(2));
+}
+
+TEST_CASE("a pause before a retry does not outlive the session", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.begin(options).join().suggest(0).end(0, EndKind::failed);
+  CHECK(bench.given<SetTimer>().size() == 1);
+  bench.begin(options).join();
+  CHECK(bench.given<Launch>().size() == 1);
+  bench.end(0, EndKind::failed);
+  CHECK(bench.state(0).state == TrialState::error);  // the failure before counts on
+}
+
+TEST_CASE("time_budget counts the time that the experiment runs", "[session]") {
+  EngineOptions options = with_retries();
+  options.time_budget = Time(60);
+  EngineBench bench(options);
+  bench.begin(options);
+  REQUIRE(bench.given<SetTimer>().size() == 1);
+  CHECK(bench.given<SetTimer>().front().at == Time(60));
+  bench.join().suggest(0);
+  bench.now = Time(40);  // the time of the last event, whenever the next session is
+  bench.begin(options);
+  CHECK(bench.given<SetTimer>().front().at == Time(60));
+}
+
+TEST_CASE("RE-03: with a larger bound the trials that it stopped go on", "[session]") {
+  EngineOptions options = with_retries();
+  options.stop = {{"training_iteration", 2}};
+  EngineBench first(options);
+  first.scheduler.result = [](auto&, const Trial& trial, auto&) {
+    return trial.id() == TrialId(1) ? Decision::stop : Decision::proceed;
+  };
+  first.begin(options).join(0, 3).suggest(0).suggest(1).suggest(2);
+  first.report(0, 1).store(0, 1).report(0, 2).end(0, EndKind::stopped, "");
+  first.report(1, 1).end(1, EndKind::stopped, "");
+  first.report(2, 1).report(2, 2, {{"loss", 1.0}}, /*done=*/true).end(2, EndKind::finished, "");
+
+  options.stop = {{"training_iteration", 4}};
+  EngineBench second(options);
+  second.replay(first, {.beyond_bound = true});
+  CHECK(second.engine.reopenable().beyond_bound == ids({0}));
+  second.begin(options, ids({0}));
+  CHECK(second.state(0).state == TrialState::pending);
+  CHECK(second.engine.counts().terminated == 2);
+  second.join(0, 3);
+  CHECK(second.launch(0).start_iteration == 1);
+  second.report(0, 2);
+  CHECK(second.ever<RecordResult>().back().result.done == false);
+  second.report(0, 3).report(0, 4);
+  CHECK(second.ever<RecordResult>().back().result.done);
+  second.end(0, EndKind::stopped, "");
+  CHECK(second.state(0).reason == "stop criterion training_iteration >= 4");
+
+  EngineBench third(options);  // and a replay of both sessions comes to the same
+  third.replay(second, {.named = {TrialId(0)}});
+  CHECK(third.engine.counts() == second.engine.counts());
+  CHECK(third.state(0).reason == second.state(0).reason);
+}
+
+TEST_CASE("with a larger time_budget the trials that it ended go on", "[session]") {
+  EngineOptions options = with_retries();
+  options.time_budget = Time(5);
+  EngineBench first(options);
+  first.begin(options).join(0, 2).suggest(0).suggest(1).report(0, 1).store(0, 1);
+  first.now = Time(5);
+  first.handle(TimerFired{0});
+  first.end(0, EndKind::stopped, "");
+  SECTION("after all have ended") {
+    first.end(1, EndKind::stopped, "");
+    CHECK(first.engine.is_finished());
+  }
+  SECTION("while one is on its way to the end") { CHECK_FALSE(first.engine.is_finished()); }
+
+  options.time_budget = Time(9);
+  EngineBench second(options);
+  second.replay(first, {.out_of_time = true});
+  CHECK(second.engine.reopenable().out_of_time == ids({0, 1}));
+  second.begin(options, ids({0, 1})).join(0, 2);
+  CHECK(second.launch(0).start_iteration == 1);
+  CHECK(second.launch(1).start_iteration == 0);
+  CHECK(second.engine.counts().terminated == 0);
+}
+
+TEST_CASE("RE-04: failed trials go on where they were, or start anew", "[session]") {
+  EngineOptions options = with_retries();
+  options.max_failures = 0;
+  EngineBench first(options);
+  first.begin(options).join(0, 3).suggest(0).suggest(1).suggest(2);
+  first.report(0, 1).store(0, 1).report(0, 2).end(0, EndKind::failed);
+  first.report(1, 1).end(1, EndKind::finished, "");
+  first.end(2, EndKind::invalid);
+  EngineBench second(options);
+  second.replay(first, {.failed = true});
+  CHECK(second.engine.reopenable().failed == ids({0}));  // an invalid configuration stays so
+  SECTION("from the last checkpoint") {
+    second.begin(options, ids({0})).join(0, 3);
+    CHECK(second.launch(0).start_iteration == 1);
+    CHECK(second.given<RecordRestarted>().empty());
+  }
+  SECTION("from nothing") {
+    second.begin(options, {}, ids({0}));
+    CHECK(second.given<RecordRestarted>().size() == 1);
+    CHECK(second.given<DeleteCheckpoint>().size() == 1);
+    second.join(0, 3);
+    CHECK(second.launch(0).start_iteration == 0);
+    CHECK(second.launch(0).incarnation == 2);
+    CHECK_FALSE(second.launch(0).checkpoint);
+  }
+  CHECK(second.engine.counts().error == 1);
+  second.report(0, second.launch(0).start_iteration + 1);
+  CHECK(second.engine.counts().running >= 1);
+}
+
+TEST_CASE("a recorded decision wins over today's scheduler, and the difference is told",
+          "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench first(options);
+  first.scheduler.result = [](SchedulerContext& context, const Trial& trial, auto&) {
+    context.explain(trial.id(), "a whim");
+    return Decision::stop;
+  };
+  first.begin(options).join().suggest(0).report(0, 1).end(0, EndKind::stopped, "");
+  EngineBench other(options);  // which would go on
+  other.replay(first);
+  CHECK(other.state(0).reason == "stopped by puppet");
+  CHECK_THAT(other.engine.replay_difference(), Catch::Contains("\"decision\":\"stop\""));
+  CHECK(other.ever<RecordExplanation>().size() == 1);
+
+  EngineBench same(options);
+  same.scheduler.result = first.scheduler.result;
+  CHECK(same.replay(first).engine.replay_difference().empty());
+}
+
+TEST_CASE("a replay that leaves the scheduler alone does not call it", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench first(options);
+  first.begin(options).join().suggest(0).report(0, 1);
+  EngineBench second(options);
+  second.replay(first, {}, /*asks_scheduler=*/false);
+  CHECK(second.scheduler.told.empty());
+  CHECK(second.engine.counts() == first.engine.counts());
+}
+
+TEST_CASE("decisions of another engine are refused", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench first(options);
+  first.begin(options).join().suggest(0).report(0, 1);
+  for (auto& step : first.history) {
+    if (std::holds_alternative<SuggestionReady>(step.event)) {
+      step.decisions = {{0, CriteriaAnswer{"stop", ""}}};
+    }
+  }
+  EngineBench second(options);
+  CHECK_THROWS_WITH(second.replay(first), Catch::Contains("another version"));
+}
+
+TEST_CASE("a function of resources is not asked again in a replay", "[session]") {
+  EngineOptions options = with_retries();
+  options.resources.of = [](const Config&) { return Resources{.cpu = 2}; };
+  EngineBench first(options);
+  first.begin(options).join(0, 3).suggest(0);
+  options.resources.of = [](const Config&) -> Resources { throw std::runtime_error("gone"); };
+  EngineBench second(options);
+  second.replay(first, {}, /*asks_scheduler=*/false);
+  CHECK(second.launch(0).grant.cpu() == 2);
+}
+
+TEST_CASE("a fault leaves what ran unfinished, so that it can go on", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.scheduler.result = [](auto&, auto&, auto&) -> Decision { throw std::runtime_error("bug"); };
+  bench.begin(options).join().suggest(0).report(0, 1);
+  bench.store(0, 1).end(0, EndKind::stopped, "");
+  CHECK(bench.state(0).state == TrialState::paused);
+  CHECK(bench.ever<Finish>().back().end.error ==
+        "scheduler puppet threw in on_trial_result of "
+        "trial 0: bug");
+  bench.scheduler.result = {};
+  bench.begin(options).join();
+  CHECK(bench.launch(0).start_iteration == 1);
+}
+
+}  // namespace
+}  // namespace tune::engine

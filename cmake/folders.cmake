@@ -98,6 +98,8 @@ function(tune_add_library)
   target_link_libraries(tune
     PUBLIC nlohmann_json::nlohmann_json Threads::Threads
     PRIVATE ${libraries})
+  # What came out of a static library is ours alone: a program may have another version of it.
+  target_link_options(tune PRIVATE LINKER:--exclude-libs,libSQLiteCpp.a)
   target_compile_features(tune PUBLIC cxx_std_20)
   set_target_properties(tune PROPERTIES
     LINKER_LANGUAGE CXX

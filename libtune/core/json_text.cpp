@@ -89,21 +89,6 @@ MetricValue metric_of(const std::string& name, const OrderedJson& value) {
                            ", not a number, boolean or text");
 }
 
-void append_json_metrics(std::string& out, const Metrics& metrics, NonFinite& non_finite) {
-  out += '{';
-  for (const auto& [name, value] : metrics) {
-    append_json_text(out, name);
-    out += ':';
-    append_json_metric(out, name, value, non_finite);
-    out += ',';
-  }
-  if (metrics.empty()) {
-    out += '}';
-  } else {
-    out.back() = '}';
-  }
-}
-
 }  // namespace
 
 std::string_view non_finite_text(double value) {
@@ -194,6 +179,21 @@ void append_json_metric(std::string& out, std::string_view name, const MetricVal
     out += *boolean ? "true" : "false";
   } else {
     append_json_text(out, std::get<std::string>(variant));
+  }
+}
+
+void append_json_metrics(std::string& out, const Metrics& metrics, NonFinite& non_finite) {
+  out += '{';
+  for (const auto& [name, value] : metrics) {
+    append_json_text(out, name);
+    out += ':';
+    append_json_metric(out, name, value, non_finite);
+    out += ',';
+  }
+  if (metrics.empty()) {
+    out += '}';
+  } else {
+    out.back() = '}';
   }
 }
 

@@ -7,12 +7,8 @@
 namespace tune::core {
 namespace {
 
-std::string plateau_metric(const std::string& own, const std::optional<Objective>& experiment) {
-  if (!own.empty()) return own;
-  if (experiment) return experiment->metric;
-  throw std::invalid_argument(
-      "stop: a plateau needs a metric: name one in its options or in the experiment");
-}
+constexpr const char* plateau_without_metric =
+    "stop: a plateau needs a metric: name one in its options or in the experiment";
 
 }  // namespace
 
@@ -24,26 +20,37 @@ std::optional<Objective> resolve(const std::optional<Objective>& own,
 }
 
 std::string metric_of(const PlateauOptions& options, const std::optional<Objective>& experiment) {
-  return plateau_metric(options.metric, experiment);
+  if (!options.metric.empty()) return options.metric;
+  if (experiment) return experiment->metric;
+  throw std::invalid_argument(plateau_without_metric);
 }
 
-Objective objective_of(const ExperimentPlateauOptions& options,
-                       const std::optional<Objective>& experiment) {
-  const std::string metric = plateau_metric(options.metric, experiment);
+Objective own_objective(const OwnObjective& own, const std::optional<Objective>& experiment) {
+  if (own.metric.empty() && !experiment) throw std::invalid_argument(own.fault_without_metric);
+  const std::string metric = own.metric.empty() ? experiment->metric : own.metric;
   const bool is_experiments = experiment && experiment->metric == metric;
-  if (!is_experiments && !options.mode) {
-    throw std::invalid_argument("stop: experiment_plateau looks at " + value_text(metric) +
+  if (!is_experiments && !own.mode) {
+    throw std::invalid_argument(own.who + " looks at " + value_text(metric) +
                                 ", for which it needs a mode of its own: set mode to "
                                 "tune::Mode::min or tune::Mode::max");
   }
-  const Mode mode = options.mode ? *options.mode : experiment->mode;
+  const Mode mode = own.mode ? *own.mode : experiment->mode;
   if (is_experiments && mode != experiment->mode) {
-    throw std::invalid_argument("stop: experiment_plateau has metric " + value_text(metric) +
-                                " with mode " + std::string(to_string(mode)) +
+    throw std::invalid_argument(own.who + " has metric " + value_text(metric) + " with mode " +
+                                std::string(to_string(mode)) +
                                 ", but the experiment has it with mode " +
                                 std::string(to_string(experiment->mode)));
   }
   return {metric, mode};
+}
+
+Objective objective_of(const ExperimentPlateauOptions& options,
+                       const std::optional<Objective>& experiment) {
+  return own_objective({.who = "stop: experiment_plateau",
+                        .fault_without_metric = plateau_without_metric,
+                        .metric = options.metric,
+                        .mode = options.mode},
+                       experiment);
 }
 
 }  // namespace tune::core

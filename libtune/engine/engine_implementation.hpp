@@ -21,8 +21,8 @@ namespace tune::engine {
 /// The engine itself. By source file: engine.cpp dispatches events and ends the experiment,
 /// engine_session.cpp begins one and goes on with it another time, and replays events,
 /// engine_launch.cpp fills free slots, engine_results.cpp judges what trials tell,
-/// engine_transitions.cpp moves trials from state to state, engine_scheduler.cpp talks with the
-/// scheduler.
+/// engine_transitions.cpp moves trials from state to state, engine_checkpoints.cpp knows what they
+/// can go back to, engine_scheduler.cpp talks with the scheduler.
 class Engine::Implementation {
  public:
   Implementation(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler);
@@ -86,7 +86,6 @@ class Engine::Implementation {
   void refuse_request(TrialRecord& record, const std::string& error);
   [[nodiscard]] bool are_slots_lost() const;
   [[nodiscard]] const Config& config_of_next_start(const TrialRecord& record) const;
-  [[nodiscard]] static std::string name_of_adopted(const TrialRecord& record);
   void start(TrialRecord& record, Placement::Grant grant);
   [[nodiscard]] bool can_ask() const;
   [[nodiscard]] bool has_room_for_another() const;
@@ -96,10 +95,10 @@ class Engine::Implementation {
   // engine_results.cpp
   void on(TrialRecord& record, const Started& report);
   void on(TrialRecord& record, const Reported& report);
-  void on(TrialRecord& record, const CheckpointStored& report);
   void on(TrialRecord& record, const CheckpointFailed& report);
   void on(TrialRecord& record, const Warned& report);
   void on(TrialRecord& record, const Ended& report);
+  void settle_end(TrialRecord& record, const Ended& report);
   void judge_again(TrialRecord& record, const Result& result);
   void judge(TrialRecord& record, Result result);
   /// What the scheduler needs of a result and does not find.
@@ -132,12 +131,22 @@ class Engine::Implementation {
             bool infeasible);
   void check_failure_limits(TrialId failed);
   void forget(TrialRecord& record, TrialState state);
+
+  // engine_checkpoints.cpp
+  void on(TrialRecord& record, const CheckpointStored& report);
+  [[nodiscard]] double score_of(const TrialRecord& record, std::int64_t iteration) const;
   void cancel_exploit(TrialRecord& record);
   void pin(const CheckpointLocation& checkpoint);
   void unpin(TrialId owner, const CheckpointLocation& checkpoint);
+  [[nodiscard]] std::vector<bool> kept_checkpoints(const TrialRecord& record) const;
   void trim_checkpoints(TrialRecord& record);
+  void keep_orphans(const TrialRecord& record);
   [[nodiscard]] CheckpointLocation location(const TrialRecord& record,
                                             const StoredCheckpoint& checkpoint) const;
+  [[nodiscard]] std::vector<TrialId> drop_damaged(TrialRecord& record, const std::string& message);
+  void forget_damaged(TrialId owner, const CheckpointLocation& checkpoint,
+                      const std::string& message);
+  bool fail_if_lost(TrialRecord& record, const std::string& error = {});
 
   // engine_scheduler.cpp
   template <class Call>
@@ -166,7 +175,8 @@ class Engine::Implementation {
 
   std::optional<Objective> scheduler_objective_;
   std::optional<Objective> searcher_objective_;
-  std::optional<ResourceAmounts> request_;  // of each trial, where it is known beforehand
+  std::optional<Objective> checkpoint_objective_;  // by which the best checkpoints are kept
+  std::optional<ResourceAmounts> request_;         // of each trial, where it is known beforehand
   std::string time_attr_;
   std::string scheduler_name_;
   StopEvaluator stop_;

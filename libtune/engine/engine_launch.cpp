@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <tune/error.hpp>
 #include <tune/random.hpp>
 
 #include "engine_implementation.hpp"
@@ -132,17 +133,6 @@ std::optional<Engine::Implementation::Fill> Engine::Implementation::launch(Trial
   return std::nullopt;
 }
 
-// The trial's own of the same iteration stays as it is: another trial may have to take it over, and
-// this one goes back to it if the adoption fails.
-std::string Engine::Implementation::name_of_adopted(const TrialRecord& record) {
-  const std::int64_t iteration = record.last.training_iteration;
-  const std::string name = checkpoint_directory_name(iteration);
-  const bool is_first = std::none_of(
-      record.checkpoints.begin(), record.checkpoints.end(),
-      [&](const StoredCheckpoint& own) { return own.training_iteration == iteration; });
-  return is_first ? name : name + "_" + std::to_string(record.run->incarnation);
-}
-
 void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) {
   Trial& trial = *record.trial;
   trial.set_incarnation(trial.incarnation() + 1);
@@ -159,21 +149,32 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
   launch.grant = run.grant.resources;
   launch.seed = Random(options_.seed, "trial", record.id().value()).next();
   trial.set_config(config_of_next_start(record));
+  launch.stored_until = record.stored_until;
   if (record.exploit) {
     // Weights and configuration are the donor's, the counters stay the trial's own.
     launch.checkpoint = record.exploit->source;
+    launch.checkpoint_files = record.exploit->files;
     launch.start_iteration = record.last.training_iteration;
-    launch.adopt_as = name_of_adopted(record);
+    // The trial's own of the same iteration stays as it is: another trial may have to take it over,
+    // and this one goes back to it if the adoption fails.
+    launch.adopt_as = own_checkpoint_name(launch, launch.start_iteration);
     launch.start_time_total_s = record.last.time_total_s;
     run.adopting = record.exploit->source;  // its pin goes over to the run
     run.adopting_from = record.exploit->source_id;
+    run.adopting_score = record.exploit->score;
+    run.source_trial = record.exploit->source_id;
     record.exploit.reset();
   } else if (!record.checkpoints.empty()) {
     const StoredCheckpoint& newest = record.checkpoints.back();
     launch.checkpoint = location(record, newest);
+    launch.checkpoint_files = newest.files;
+    run.source_trial = record.id();
     launch.start_iteration = newest.training_iteration;
     launch.start_time_total_s = newest.time_total_s;
+  } else {
+    TUNE_ASSERT(record.damage.empty());  // nothing that it did is silently done again
   }
+  run.source = launch.checkpoint;
   launch.config = trial.config();
   run.training_iteration = launch.start_iteration;
   run.horizon = horizon_of(record);

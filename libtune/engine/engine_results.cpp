@@ -202,26 +202,6 @@ void Engine::Implementation::continue_if_waiting(TrialRecord& record) {
   emit(Proceed{record.id(), run.incarnation, run.grant.node, run.horizon});
 }
 
-void Engine::Implementation::on(TrialRecord& record, const CheckpointStored& report) {
-  StoredCheckpoint stored{report.directory_name, report.training_iteration, report.time_total_s,
-                          record.trial->config()};
-  // One of the same name was replaced on disk.
-  std::erase_if(record.checkpoints, [&](const StoredCheckpoint& old) {
-    return old.directory_name == stored.directory_name;
-  });
-  record.checkpoints.push_back(std::move(stored));
-  record.trial->set_checkpoint_iteration(report.training_iteration);
-  emit(RecordCheckpoint{record.id(), record.run->incarnation, report.directory_name,
-                        report.training_iteration});
-  Run& run = *record.run;
-  if (run.adopting) {
-    const CheckpointLocation donor = *run.adopting;
-    run.adopting.reset();
-    unpin(run.adopting_from, donor);
-  }
-  trim_checkpoints(record);
-}
-
 void Engine::Implementation::on(TrialRecord& record, const CheckpointFailed& report) {
   emit(RecordWarning{record.id(), "checkpoint at " + iteration_text(report.training_iteration) +
                                       " failed: " + report.message});
@@ -236,12 +216,21 @@ void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
     placement_.lose(record.run->grant);
     record.run->grant.resources = {};  // nothing comes back
   }
+  std::vector<TrialId> affected;
+  if (report.kind == EndKind::damaged) affected = drop_damaged(record, report.message);
+  settle_end(record, report);
+  for (const TrialId id : affected) {
+    if (TrialRecord* other = find(id)) fail_if_lost(*other);
+  }
+}
+
+void Engine::Implementation::settle_end(TrialRecord& record, const Ended& report) {
   end_run(record);
   const bool is_stopped = record.want == TrialRecord::Want::stop;
   const bool lacks_result = !record.has_reported && options_.strict_metric && options_.objective;
   const bool ended_well = report.kind == EndKind::finished && !lacks_result;
   if (interrupted_ && !is_stopped && !ended_well) {
-    if (!report.message.empty()) {
+    if (!report.message.empty() && report.kind != EndKind::damaged) {
       emit(RecordWarning{record.id(), "failed while it was interrupted: " + report.message});
     }
     leave_unfinished(record);
@@ -261,7 +250,7 @@ void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
     case EndKind::stopped:
     case EndKind::paused:
       if (record.want == TrialRecord::Want::run) {
-        make_pending(record, "to go on");  // unpaused on its way to the pause
+        make_pending(record, "to go on");  // what it was to end for is cancelled
       } else {
         carry_out(record);
       }
@@ -279,6 +268,13 @@ void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
         carry_out(record);
       } else {
         fail(record, "invalid configuration", report.message, true);
+      }
+      break;
+    case EndKind::damaged:
+      if (record.want == TrialRecord::Want::run) {
+        make_pending(record, "goes back behind a damaged checkpoint");
+      } else {
+        carry_out(record);  // what was decided stays decided
       }
       break;
     case EndKind::abandoned:

@@ -5,6 +5,7 @@
 
 #include <tune/error.hpp>
 
+#include "core/checkpoint_retention.hpp"
 #include "core/objective.hpp"
 #include "core/option_name.hpp"
 #include "engine_implementation.hpp"
@@ -23,6 +24,7 @@ Engine::Implementation::Implementation(EngineOptions options,
       context_(Mode::min),
       scheduler_objective_(resolve(scheduler_->objective(), options_.objective)),
       searcher_objective_(resolve(options_.searcher_objective, options_.objective)),
+      checkpoint_objective_(core::objective_of(options_.checkpoint, options_.objective)),
       time_attr_(scheduler_->time_attr()),
       scheduler_name_(core::option_name(scheduler_->options(), "scheduler")),
       stop_(options_.stop, options_.objective) {
@@ -30,6 +32,10 @@ Engine::Implementation::Implementation(EngineOptions options,
   if (options_.checkpoint.keep < 1) {
     throw std::invalid_argument("checkpoint.keep must be at least 1, is " +
                                 std::to_string(options_.checkpoint.keep));
+  }
+  if (options_.checkpoint.keep_best < 0) {
+    throw std::invalid_argument("checkpoint.keep_best must be at least 0, is " +
+                                std::to_string(options_.checkpoint.keep_best));
   }
   if (scheduler_->needs_checkpoints() && !options_.trainable_checkpoints) {
     throw std::invalid_argument("scheduler " + scheduler_name_ +
@@ -162,14 +168,14 @@ void Engine::Implementation::on(const SaveTrial& request) {
 void Engine::Implementation::on(const ExploitTrial& request) {
   TrialRecord* target = find(request.target);
   if (!target || target->want == TrialRecord::Want::stop || ending_) return;
-  std::optional<CheckpointLocation> source;
-  if (const TrialRecord* donor = find(request.source)) {
-    if (!donor->checkpoints.empty()) source = location(*donor, donor->checkpoints.back());
-  }
-  if (!source) return;  // gone since it was asked for
+  const TrialRecord* donor = find(request.source);
+  if (!donor || donor->checkpoints.empty()) return;  // gone since it was asked for
+  const StoredCheckpoint& newest = donor->checkpoints.back();
+  const PendingExploit exploit{request.source, location(*donor, newest), request.config,
+                               newest.files, newest.score};
+  pin(exploit.source);
   cancel_exploit(*target);
-  pin(*source);
-  target->exploit = PendingExploit{request.source, *source, request.config};
+  target->exploit = exploit;
   target->want = TrialRecord::Want::restart;
   carry_out(*target);
 }

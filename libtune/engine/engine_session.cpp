@@ -1,6 +1,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/objective.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
@@ -19,6 +20,7 @@ void Engine::Implementation::replay(const Event& event, Time now, const Decision
 
 void Engine::Implementation::on(const SessionStarted& event) {
   options_ = *event.options;
+  checkpoint_objective_ = core::objective_of(options_.checkpoint, options_.objective);
   if (options_.time_budget) {
     // Engine time goes on where it was, so only the time that the experiment runs counts.
     emit(SetTimer{time_budget_timer, *options_.time_budget});

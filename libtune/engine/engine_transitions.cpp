@@ -7,13 +7,6 @@
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
-namespace {
-
-std::pair<std::string, std::string> pin_key(const CheckpointLocation& checkpoint) {
-  return {checkpoint.trial_name, checkpoint.directory_name};
-}
-
-}  // namespace
 
 void Engine::Implementation::set_state(TrialRecord& record, TrialState state,
                                        const std::string& reason, const std::string& error) {
@@ -55,6 +48,7 @@ void Engine::Implementation::carry_out(TrialRecord& record) {
       }
       break;
     case Want::pause:
+      if (fail_if_lost(record)) break;
       record.want = Want::run;  // from now on it is what it is: paused
       if (record.trial->state() != TrialState::paused) {
         set_state(record, TrialState::paused, "paused by " + scheduler_name_);
@@ -116,6 +110,7 @@ void Engine::Implementation::leave_unfinished(TrialRecord& record) {
     carry_out(record);  // what was decided stays decided
     return;
   }
+  if (fail_if_lost(record)) return;
   record.is_interrupted = true;
   set_state(record, record.checkpoints.empty() ? TrialState::pending : TrialState::paused,
             "interrupted: " + end_reason_);
@@ -167,6 +162,7 @@ void Engine::Implementation::begin_retry_pause(TrialRecord& record) {
 void Engine::Implementation::make_pending(TrialRecord& record, const std::string& reason,
                                           const std::string& error) {
   record.want = TrialRecord::Want::run;
+  if (fail_if_lost(record, error)) return;
   set_state(record, TrialState::pending, reason, error);
 }
 
@@ -215,10 +211,7 @@ void Engine::Implementation::forget(TrialRecord& record, TrialState state) {
   cancel_exploit(record);
   stop_.on_trial_ended(id);
   resources_changed_ = true;
-  const std::size_t keep = static_cast<std::size_t>(options_.checkpoint.keep);
-  for (std::size_t i = 0; i + keep < record.checkpoints.size(); ++i) {
-    orphans_.insert(pin_key(location(record, record.checkpoints[i])));
-  }
+  keep_orphans(record);
   const double target = target_of(scheduler_objective_, record.last);
   if (is_kept(record, state)) {
     EndedTrial& kept = ended_[id] = {std::move(record), *context_.find(id)};
@@ -226,49 +219,6 @@ void Engine::Implementation::forget(TrialRecord& record, TrialState state) {
   }
   records_.erase(id);
   context_.finish(id, FinishedTrial{state, target});
-}
-
-void Engine::Implementation::cancel_exploit(TrialRecord& record) {
-  if (!record.exploit) return;
-  const PendingExploit exploit = *record.exploit;
-  record.exploit.reset();
-  unpin(exploit.source_id, exploit.source);
-}
-
-CheckpointLocation Engine::Implementation::location(const TrialRecord& record,
-                                                    const StoredCheckpoint& checkpoint) const {
-  return {record.trial->name(), checkpoint.directory_name};
-}
-
-void Engine::Implementation::pin(const CheckpointLocation& checkpoint) {
-  ++pins_[pin_key(checkpoint)];
-}
-
-void Engine::Implementation::unpin(TrialId owner, const CheckpointLocation& checkpoint) {
-  const auto pinned = pins_.find(pin_key(checkpoint));
-  TUNE_ASSERT(pinned != pins_.end());
-  if (--pinned->second > 0) return;
-  pins_.erase(pinned);
-  if (TrialRecord* record = find(owner)) {
-    trim_checkpoints(*record);
-  } else if (orphans_.erase(pin_key(checkpoint)) > 0) {
-    emit(DeleteCheckpoint{checkpoint});
-  }
-}
-
-// Deletes what is beyond `keep`, but nothing that a clone still has to take over.
-void Engine::Implementation::trim_checkpoints(TrialRecord& record) {
-  auto& kept = record.checkpoints;
-  auto excess = static_cast<std::int64_t>(kept.size()) - options_.checkpoint.keep;
-  for (auto oldest = kept.begin(); excess > 0; --excess) {
-    const CheckpointLocation checkpoint = location(record, *oldest);
-    if (pins_.contains(pin_key(checkpoint))) {
-      ++oldest;
-      continue;
-    }
-    oldest = kept.erase(oldest);
-    emit(DeleteCheckpoint{checkpoint});
-  }
 }
 
 }  // namespace tune::engine

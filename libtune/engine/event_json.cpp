@@ -2,6 +2,7 @@
 
 #include <array>
 #include <iterator>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -19,8 +20,8 @@ constexpr const char* non_finite_member = "nonfinite";
 constexpr std::array<const char*, 6> message_kinds = {
     "trial_started", "result", "checkpoint", "checkpoint_failed", "warning", "trial_ended"};
 static_assert(message_kinds.size() == std::variant_size_v<TrialReport>);
-constexpr std::array<const char*, 6> end_kinds = {"finished", "stopped", "paused",
-                                                  "failed",   "invalid", "abandoned"};
+constexpr std::array<const char*, 7> end_kinds = {"finished", "stopped",   "paused", "failed",
+                                                  "invalid",  "abandoned", "damaged"};
 
 Json metrics_json(const Metrics& metrics) {
   Json list = Json::array();  // keeps the order
@@ -63,6 +64,24 @@ ResourceAmounts amounts_of(const Json& json) {
   return amounts;
 }
 
+// Null: not known.
+Json files_json(const core::SharedManifest& files) {
+  if (!files) return {};
+  Json list = Json::array();
+  for (const core::CheckpointFile& file : *files) {
+    list.push_back({file.path, file.size_bytes, file.hash});
+  }
+  return list;
+}
+
+core::SharedManifest files_of(const Json& json) {
+  if (json.is_null()) return {};
+  core::CheckpointManifest files;
+  files.reserve(json.size());
+  for (const Json& file : json) files.push_back({file.at(0), file.at(1), file.at(2)});
+  return std::make_shared<const core::CheckpointManifest>(std::move(files));
+}
+
 Json ids_json(const std::vector<TrialId>& ids) {
   Json list = Json::array();
   for (const TrialId id : ids) list.push_back(id.value());
@@ -83,7 +102,8 @@ struct ReportBody {
   Json operator()(const CheckpointStored& r) const {
     return {{"directory", r.directory_name},
             {"training_iteration", r.training_iteration},
-            {"time_total_s", r.time_total_s}};
+            {"time_total_s", r.time_total_s},
+            {"files", files_json(r.files)}};
   }
   Json operator()(const CheckpointFailed& r) const {
     return {{"training_iteration", r.training_iteration}, {"message", r.message}};
@@ -118,7 +138,7 @@ TrialReport report_of(std::size_t kind, const Json& body) {
       return Reported{result_of(body)};
     case 2:
       return CheckpointStored{body.at("directory"), body.at("training_iteration"),
-                              body.at("time_total_s")};
+                              body.at("time_total_s"), files_of(body.at("files"))};
     case 3:
       return CheckpointFailed{body.at("training_iteration"), body.at("message")};
     case 4:
@@ -328,6 +348,9 @@ Json session_json(const EngineOptions& o) {
           {"max_infeasible", o.max_infeasible},
           {"max_concurrent", o.max_concurrent},
           {"checkpoint_keep", o.checkpoint.keep},
+          {"checkpoint_keep_best", o.checkpoint.keep_best},
+          {"checkpoint_metric", o.checkpoint.metric},
+          {"checkpoint_mode", o.checkpoint.mode ? Json(to_string(*o.checkpoint.mode)) : Json()},
           {"checkpoint_at_end", o.checkpoint.at_end},
           {"trainable_checkpoints", o.trainable_checkpoints},
           {"max_failures", o.max_failures},
@@ -347,6 +370,12 @@ EngineOptions with_session(EngineOptions options, const Json& session) {
   session.at("max_infeasible").get_to(o.max_infeasible);
   session.at("max_concurrent").get_to(o.max_concurrent);
   session.at("checkpoint_keep").get_to(o.checkpoint.keep);
+  session.at("checkpoint_keep_best").get_to(o.checkpoint.keep_best);
+  session.at("checkpoint_metric").get_to(o.checkpoint.metric);
+  o.checkpoint.mode.reset();
+  if (const Json& mode = session.at("checkpoint_mode"); !mode.is_null()) {
+    o.checkpoint.mode = mode == to_string(Mode::max) ? Mode::max : Mode::min;
+  }
   session.at("checkpoint_at_end").get_to(o.checkpoint.at_end);
   session.at("trainable_checkpoints").get_to(o.trainable_checkpoints);
   session.at("max_failures").get_to(o.max_failures);

@@ -45,6 +45,8 @@ struct StoredCheckpoint {
   std::int64_t training_iteration = 0;
   double time_total_s = 0;
   Config config;  // in force when it was saved: going back behind an exploit restores it
+  core::SharedManifest files;
+  double score = 0;  // for CheckpointOptions::keep_best
 };
 
 /// A clone that was decided and has not been stored as the target's own yet.
@@ -52,6 +54,8 @@ struct PendingExploit {
   TrialId source_id;
   CheckpointLocation source;
   Config config;
+  core::SharedManifest files;
+  double score = 0;  // of the donor's
 };
 
 /// One start of a trial, from its Launch to its end.
@@ -61,8 +65,11 @@ struct Run {
   Inbox inbox;
   Horizon horizon;                             // the last one sent
   std::int64_t training_iteration = 0;         // of its newest result, or where it started
+  std::optional<CheckpointLocation> source;    // what it loads
+  TrialId source_trial;                        // whose that is
   std::optional<CheckpointLocation> adopting;  // a donor's, pinned until stored as its own
   TrialId adopting_from;
+  double adopting_score = 0;
   bool stop_sent = false;
   bool pause_sent = false;
 };
@@ -86,8 +93,10 @@ struct TrialRecord {
   std::optional<PendingExploit> exploit;
   std::optional<Resources> resources;         // instead of the experiment's
   std::vector<StoredCheckpoint> checkpoints;  // oldest first
-  Result last;                                // newest result of the current line
-  std::int64_t decided_until = 0;             // up to here results were told and decided
+  std::int64_t stored_until = -1;             // the largest iteration of all that there ever were
+  std::string damage;              // what is wrong with the latest that was found damaged
+  Result last;                     // newest result of the current line
+  std::int64_t decided_until = 0;  // up to here results were told and decided
   bool has_reported = false;
   std::optional<double> progress;  // the largest time_attr so far
   bool warned_progress = false;

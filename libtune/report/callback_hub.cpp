@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "experiment_files.hpp"
 #include "report/exporters.hpp"
 
 namespace tune::report {
@@ -37,14 +38,13 @@ std::string current_exception_text() {
 }  // namespace
 
 CallbackHub::CallbackHub(const std::vector<std::string>& exporters,
-                         std::vector<std::shared_ptr<Callback>> callbacks, KeepHistory without_json)
-    : files_(std::make_shared<FilePool>()), keep_(without_json) {
+                         std::vector<std::shared_ptr<Callback>> callbacks)
+    : files_(std::make_shared<FilePool>()) {
   for (auto name = exporters.begin(); name != exporters.end(); ++name) {
     if (std::find(exporters.begin(), name, *name) != name) {
       throw std::invalid_argument("exporters: \"" + *name + "\" is there twice");
     }
-    listeners_.push_back({make_exporter(*name, files_), /*is_exporter=*/true});
-    if (*name == "json") keep_ = KeepHistory::no;
+    exporters_.push_back(make_exporter(*name, files_));
   }
   for (std::shared_ptr<Callback>& callback : callbacks) {
     if (!callback) throw std::invalid_argument("callbacks: one of them is a null pointer");
@@ -76,17 +76,13 @@ void CallbackHub::tell(const std::function<void(Callback&)>& call) {
 }
 
 void CallbackHub::tell_exporters(const std::function<void(Callback&)>& call) {
-  for (Listener& listener : listeners_) {
-    if (listener.is_exporter) store([&] { call(*listener.callback); });
+  for (const std::shared_ptr<Exporter>& exporter : exporters_) {
+    store([&] { call(*exporter); });
   }
 }
 
 void CallbackHub::tell_users_callbacks(const std::function<void(Callback&)>& call) {
-  for (Listener& listener : listeners_) {
-    if (!listener.is_exporter) {
-      call_user(listener, call);
-    }
-  }
+  for (Listener& listener : listeners_) call_user(listener, call);
 }
 
 void CallbackHub::call_user(Listener& listener, const std::function<void(Callback&)>& call) {
@@ -105,16 +101,18 @@ void CallbackHub::switch_off(Listener& listener, const std::string& what) {
   log({{"event", "callback_switched_off"}, {"callback", name}, {"error", what}});
 }
 
-void CallbackHub::experiment_started(ExperimentInfo experiment) {
+void CallbackHub::experiment_started(ExperimentInfo experiment, Resumed resumed) {
+  const bool is_resumed = resumed == Resumed::yes;
   experiment_ = std::move(experiment);
   if (reports_progress()) tracker_.experiment_started(experiment_);
-  log_ = std::make_unique<DriverLog>(*files_, experiment_.path / "driver.log");
-  recorder_ = std::make_unique<ExperimentRecorder>(*files_, experiment_, keep_);
+  log_ = std::make_unique<DriverLog>(
+      *files_, experiment_.path / "driver.log",
+      is_resumed ? DriverLog::OldLines::keep : DriverLog::OldLines::drop);
   store([&] {
     std::filesystem::create_directories(experiment_.path);
-    recorder_->experiment_started();
+    write_experiment_file(experiment_, std::nullopt);
   });
-  log({{"event", "experiment_started"},
+  log({{"event", is_resumed ? "experiment_resumed" : "experiment_started"},
        {"name", experiment_.name},
        {"path", experiment_.path.native()},
        {"seed", std::to_string(experiment_.seed)},
@@ -123,68 +121,63 @@ void CallbackHub::experiment_started(ExperimentInfo experiment) {
 }
 
 void CallbackHub::trial_added(TrialId id, const std::string& name, const Config& config) {
-  TrialInfo& trial = trials_[id];
+  TrialInfo& trial = trials_[id].info;
   trial.id = id;
   trial.name = name;
   trial.path = experiment_.path / name;
   trial.config = config;
-  store([&] { recorder_->trial_added(id, name, config); });
   if (reports_progress()) tracker_.trial_added(id, name, config);
 }
 
 // The trial of a record; null if the record comes too late.
-TrialInfo* CallbackHub::current(TrialId id, std::uint32_t incarnation) {
+CallbackHub::LiveTrial* CallbackHub::current(TrialId id, std::uint32_t incarnation) {
   const auto found = trials_.find(id);
-  if (found == trials_.end() || incarnation < found->second.incarnation) return nullptr;
+  if (found == trials_.end() || incarnation < found->second.info.incarnation) return nullptr;
   return &found->second;
 }
 
 void CallbackHub::trial_started(TrialInfo trial) {
-  TrialInfo* const known = current(trial.id, trial.incarnation);
-  if (known == nullptr) return;
-  trial.path = experiment_.path / trial.name;
-  *known = std::move(trial);
-  if (reports_progress()) tracker_.trial_started(*known);
-  store([&] {
-    std::filesystem::create_directories(known->path);
-    recorder_->trial_started(*known);
-  });
-  log({{"trial", std::to_string(known->id.value())},
+  LiveTrial* const live = current(trial.id, trial.incarnation);
+  if (live == nullptr) return;
+  TrialInfo& known = live->info;
+  known = std::move(trial);
+  known.path = experiment_.path / known.name;
+  if (reports_progress()) tracker_.trial_started(known);
+  store([&] { std::filesystem::create_directories(known.path); });
+  log({{"trial", std::to_string(known.id.value())},
        {"event", "started"},
-       {"incarnation", std::to_string(known->incarnation)},
-       {"start_iteration", std::to_string(known->start_iteration)},
-       {"node", known->node}});
-  tell([&](Callback& callback) { callback.on_trial_start(*known); });
+       {"incarnation", std::to_string(known.incarnation)},
+       {"start_iteration", std::to_string(known.start_iteration)},
+       {"node", known.node}});
+  tell([&](Callback& callback) { callback.on_trial_start(known); });
 }
 
 void CallbackHub::result(TrialId id, std::uint32_t incarnation, const Result& result) {
-  const TrialInfo* const trial = current(id, incarnation);
-  if (trial == nullptr) return;
-  store([&] { recorder_->result(id, result); });
+  LiveTrial* const live = current(id, incarnation);
+  if (live == nullptr) return;
+  live->training_iteration = result.training_iteration;
   if (reports_progress()) tracker_.result(id, result);
-  tell([&](Callback& callback) { callback.on_trial_result(*trial, result); });
+  tell([&](Callback& callback) { callback.on_trial_result(live->info, result); });
 }
 
 void CallbackHub::checkpoint_stored(TrialId id, std::uint32_t incarnation,
                                     const std::string& directory_name,
                                     std::int64_t training_iteration) {
-  const TrialInfo* const trial = current(id, incarnation);
-  if (trial == nullptr) return;
-  store([&] { recorder_->checkpoint_stored(id, directory_name, training_iteration); });
-  const Checkpoint checkpoint{trial->path / directory_name, training_iteration};
-  tell([&](Callback& callback) { callback.on_trial_checkpoint(*trial, checkpoint); });
-}
-
-void CallbackHub::checkpoint_deleted(TrialId id, const std::string& directory_name) {
-  store([&] { recorder_->checkpoint_deleted(id, directory_name); });
+  const LiveTrial* const live = current(id, incarnation);
+  if (live == nullptr) return;
+  const TrialInfo& trial = live->info;
+  const Checkpoint checkpoint{trial.path / directory_name, training_iteration};
+  tell([&](Callback& callback) { callback.on_trial_checkpoint(trial, checkpoint); });
 }
 
 void CallbackHub::trial_state(TrialId id, std::uint32_t incarnation, TrialState state,
                               const std::string& reason, const std::string& error) {
-  TrialInfo* const trial = current(id, incarnation);
-  if (trial == nullptr) return;
-  if (!error.empty()) store([&] { recorder_->failed_start(id, incarnation, error); });
-  store([&] { recorder_->trial_state(id, incarnation, state, reason, error); });
+  const LiveTrial* const live = current(id, incarnation);
+  if (live == nullptr) return;
+  const TrialInfo& trial = live->info;
+  if (!error.empty()) {
+    store([&] { append_failed_start(trial.path, incarnation, live->training_iteration, error); });
+  }
   if (reports_progress()) tracker_.trial_state(id, state, reason, error);
   const bool will_retry = state == TrialState::pending && !error.empty();
   log({{"trial", std::to_string(id.value())},
@@ -195,15 +188,11 @@ void CallbackHub::trial_state(TrialId id, std::uint32_t incarnation, TrialState 
 
   const TrialEnd end{state, reason, error};
   if (state == TrialState::terminated) {
-    tell([&](Callback& callback) { callback.on_trial_completed(*trial, end); });
+    tell([&](Callback& callback) { callback.on_trial_completed(trial, end); });
   } else if (state == TrialState::error || will_retry) {
-    tell([&](Callback& callback) { callback.on_trial_failed(*trial, end, will_retry); });
+    tell([&](Callback& callback) { callback.on_trial_failed(trial, end, will_retry); });
   }
   if (state == TrialState::terminated || state == TrialState::error) trials_.erase(id);
-}
-
-void CallbackHub::explanation(TrialId id, const std::string& text) {
-  store([&] { recorder_->explanation(id, text); });
 }
 
 void CallbackHub::warning(std::optional<TrialId> id, const std::string& text) {
@@ -226,7 +215,7 @@ void CallbackHub::experiment_ended(const ExperimentEnd& end) {
   const auto tell_end = [&](Callback& callback) { callback.on_experiment_end(experiment_, end); };
   tell_exporters(tell_end);
   store([&] { files_->flush(); });  // the recorded end says that all the rest is there
-  store([&] { recorder_->experiment_ended(end); });
+  store([&] { write_experiment_file(experiment_, end); });
   tell_users_callbacks(tell_end);   // they may open the results
   store([&] { files_->flush(); });  // one of them may have been switched off
 }
@@ -264,13 +253,6 @@ void CallbackHub::report_end(Progress::Seconds now) {
     call_user(listeners_[reporter.listener],
               [&](Callback&) { reporter.reporter->report(progress, true); });
   }
-}
-
-ResultGrid CallbackHub::take_results() {
-  store([&] { files_->flush(); });  // the histories are read from the files
-  ResultGrid results(experiment_, {}, {});
-  store([&] { results = recorder_->results(); });
-  return results;
 }
 
 }  // namespace tune::report

@@ -52,4 +52,8 @@ std::uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
+std::uint32_t masked_crc32c(std::string_view data) {
+  return std::rotr(crc32c(data), 15) + 0xA282EAD8U;
+}
+
 }  // namespace tune::report

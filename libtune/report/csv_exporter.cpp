@@ -4,35 +4,99 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "core/json_text.hpp"
 #include "csv_text.hpp"
+#include "file_tail.hpp"
 
 namespace tune::report {
 namespace {
 
+constexpr const char* table_file = "progress.csv";
 constexpr std::string_view record_end = "\r\n";
+constexpr std::string_view iteration_name = "training_iteration";
+constexpr std::string_view checkpoint_name = "checkpoint_dir_name";
 constexpr std::string_view automatic_names =
     "timestamp,checkpoint_dir_name,done,training_iteration,trial_id,date,time_this_iter_s,"
     "time_total_s,pid,hostname,node_ip,time_since_restore,iterations_since_restore,"
     "experiment_tag,experiment_id";
 
+bool has_even_quotes(std::string_view text) {
+  return std::count(text.begin(), text.end(), '"') % 2 == 0;
+}
+
+std::size_t column_of(const std::vector<std::string>& names, std::string_view name) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+std::int64_t iteration_of_cell(const std::string& text) {
+  std::int64_t iteration = 0;
+  std::from_chars(text.data(), text.data() + text.size(), iteration);
+  return iteration;
+}
+
 std::size_t find_csv_row(std::string_view content, std::int64_t training_iteration) {
   std::size_t begin = csv_record_end(content, 0);
-  const std::vector<std::string> names = csv_fields(content.substr(0, begin));
-  const auto column = static_cast<std::size_t>(
-      std::find(names.begin(), names.end(), "training_iteration") - names.begin());
+  const std::size_t column = column_of(csv_fields(content.substr(0, begin)), iteration_name);
   while (begin < content.size()) {
     const std::size_t end = csv_record_end(content, begin);
-    const std::string text = csv_fields(content.substr(begin, end - begin)).at(column);
-    std::int64_t iteration = 0;
-    std::from_chars(text.data(), text.data() + text.size(), iteration);
-    if (iteration >= training_iteration) break;
+    const std::vector<std::string> cells = csv_fields(content.substr(begin, end - begin));
+    if (iteration_of_cell(cells.at(column)) >= training_iteration) break;
     begin = end;
   }
   return begin;
+}
+
+// The names in the first record of a file; none if it is cut.
+std::vector<std::string> header_names(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  for (std::string line; std::getline(file, line, '\n');) {
+    text += line;
+    text += '\n';
+    const std::size_t end = csv_record_end(text, 0);
+    if (!file.eof() && end == text.size() && text.ends_with(record_end) && has_even_quotes(text)) {
+      return csv_fields(text);
+    }
+  }
+  return {};
+}
+
+bool is_csv_row(const std::vector<std::string>& names, std::string_view record,
+                const LastRow& expected) {
+  const std::vector<std::string> cells = csv_fields(record);
+  const std::size_t iteration = column_of(names, iteration_name);
+  const std::size_t checkpoint = column_of(names, checkpoint_name);
+  return cells.size() == names.size() && iteration < cells.size() && checkpoint < cells.size() &&
+         iteration_of_cell(cells[iteration]) == expected.training_iteration &&
+         (expected.checkpoint.empty() || cells[checkpoint] == expected.checkpoint);
+}
+
+// True if the file has such a row at its end. Where the last record begins cannot be seen from
+// behind, for text may have line breaks: so it may be at any of them.
+bool ends_with_row(const std::filesystem::path& path, const LastRow& expected) {
+  const std::vector<std::string> names = header_names(path);
+  FileTail tail(path);
+  std::size_t tried_bytes = 0;
+  for (std::size_t size_bytes = 4096; !names.empty() && tail.read(size_bytes); size_bytes *= 2) {
+    const std::string_view text = tail.text();
+    if (!text.ends_with(record_end)) return false;
+    std::size_t begin = text.size() - std::max(tried_bytes, record_end.size());
+    for (;;) {
+      const std::size_t line_break = text.rfind(record_end, begin - 1);
+      if (begin == 0 || line_break == std::string_view::npos) break;
+      begin = line_break;
+      const std::string_view record = text.substr(line_break + record_end.size());
+      if (has_even_quotes(record) && is_csv_row(names, record, expected)) return true;
+    }
+    if (tail.is_all()) return false;
+    tried_bytes = text.size() - begin;
+  }
+  return false;
 }
 
 void append_seconds_cell(std::string& out, double seconds) {
@@ -46,11 +110,19 @@ void CsvExporter::on_experiment_start(const ExperimentInfo& experiment) {
   experiment_id_ = experiment.experiment_id;
 }
 
+bool CsvExporter::is_whole(const TrialInfo& trial, const LastRow& last) const {
+  const std::filesystem::path table = trial.path / table_file;
+  return last.training_iteration == 0 ? is_empty_file(table) : ends_with_row(table, last);
+}
+
+void CsvExporter::begin_anew(const TrialInfo& trial) {
+  std::filesystem::remove(trial.path / table_file);
+}
+
 void CsvExporter::on_trial_start(const TrialInfo& trial) {
   TrialFile& file = trials_[trial.id];
   if (!file.rows) {
-    file.rows =
-        std::make_unique<RowFile>(files_->create(trial.path / "progress.csv"), &find_csv_row);
+    file.rows = std::make_unique<RowFile>(files_->create(trial.path / table_file), &find_csv_row);
   }
   file.since_restore.start(trial);
   set_parameters(file, trial.config);

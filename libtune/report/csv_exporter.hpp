@@ -9,6 +9,7 @@
 
 #include <tune/callback.hpp>
 
+#include "report/exporter.hpp"
 #include "report/file_pool.hpp"
 #include "row_file.hpp"
 
@@ -16,7 +17,7 @@ namespace tune::report {
 
 /// Writes progress.csv: metrics, the automatic fields, `config/<parameter>`; later keys behind
 /// them.
-class CsvExporter final : public Callback {
+class CsvExporter final : public Exporter {
  public:
   explicit CsvExporter(std::shared_ptr<FilePool> files) : files_(std::move(files)) {}
 
@@ -28,6 +29,8 @@ class CsvExporter final : public Callback {
   void on_trial_completed(const TrialInfo& trial, const TrialEnd& end) override;
   void on_trial_failed(const TrialInfo& trial, const TrialEnd& end, bool will_retry) override;
   void on_idle() override { files_->flush(); }
+  [[nodiscard]] bool is_whole(const TrialInfo& trial, const LastRow& last) const override;
+  void begin_anew(const TrialInfo& trial) override;
 
  private:
   enum class Kind { metric, automatic, parameter };

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/json_text.hpp"
+#include "file_tail.hpp"
 
 namespace tune::report {
 namespace {
@@ -33,10 +34,18 @@ bool needs_quotes(std::string_view value) {
          });
 }
 
+// True of a file whose writer died within a line.
+bool is_cut(const std::filesystem::path& path) {
+  FileTail tail(path);
+  return tail.read(1) && !tail.text().empty() && tail.text().back() != '\n';
+}
+
 }  // namespace
 
-DriverLog::DriverLog(FilePool& pool, const std::filesystem::path& path)
-    : file_(pool.create(path)) {}
+DriverLog::DriverLog(FilePool& pool, const std::filesystem::path& path, OldLines old_lines)
+    : file_(old_lines == OldLines::drop ? pool.create(path) : pool.continue_file(path)) {
+  if (old_lines == OldLines::keep && is_cut(path)) file_->append("\n");
+}
 
 void DriverLog::write(std::initializer_list<Pair> pairs) {
   std::string line = "time=" + utc_time();

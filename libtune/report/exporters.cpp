@@ -14,7 +14,7 @@ const std::vector<std::string>& exporter_names() {
   return names;
 }
 
-std::shared_ptr<Callback> make_exporter(const std::string& name, std::shared_ptr<FilePool> files) {
+std::shared_ptr<Exporter> make_exporter(const std::string& name, std::shared_ptr<FilePool> files) {
   if (name == "json") return std::make_shared<JsonExporter>(std::move(files));
   if (name == "csv") return std::make_shared<CsvExporter>(std::move(files));
   if (name == "tensorboard") return std::make_shared<TensorboardExporter>(std::move(files));

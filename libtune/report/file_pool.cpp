@@ -1,6 +1,7 @@
 #include "report/file_pool.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -140,6 +141,7 @@ void AppendFile::flush() {
   if (buffer_.empty()) return;
   if (rewrite_) return write_anew();
   const int descriptor = pool_.descriptor(*this);
+  require_name(descriptor);
   if (const int error = write_fully(descriptor, buffer_); error != 0) {
     // A reader shall find whole records. Nothing better can be done if this fails, too.
     if (::ftruncate(descriptor, static_cast<off_t>(written_bytes_)) != 0) pool_.close(*this);
@@ -147,6 +149,13 @@ void AppendFile::flush() {
   }
   pool_.written_bytes_ += buffer_.size();
   note_written(written_bytes_ + buffer_.size());
+}
+
+// What is written to a file without a name is lost.
+void AppendFile::require_name(int descriptor) const {
+  struct stat status {};
+  if (::fstat(descriptor, &status) == 0 && status.st_nlink > 0) return;
+  fail_file("write", path_, ENOENT);
 }
 
 void AppendFile::write_anew() {
@@ -185,6 +194,15 @@ std::unique_ptr<AppendFile> FilePool::create(std::filesystem::path path) {
   return std::unique_ptr<AppendFile>(new AppendFile(*this, std::move(path)));
 }
 
+std::unique_ptr<AppendFile> FilePool::continue_file(std::filesystem::path path) {
+  std::unique_ptr<AppendFile> file = create(std::move(path));
+  std::error_code absent;
+  const std::uintmax_t size_bytes = std::filesystem::file_size(file->path_, absent);
+  if (!absent) file->written_bytes_ = size_bytes;
+  file->keeps_content_ = true;
+  return file;
+}
+
 void FilePool::flush() {
   std::exception_ptr first_error;
   for (auto next = dirty_.begin(); next != dirty_.end();) {
@@ -206,7 +224,8 @@ int FilePool::descriptor(AppendFile& file) {
   }
   while (open_.size() >= max_open_) close(*open_.back());
   // A file that was there and is gone must not come back without its beginning.
-  const int flags = file.is_made_ ? 0 : O_CREAT | O_TRUNC;
+  const int first_flags = file.keeps_content_ ? O_CREAT : O_CREAT | O_TRUNC;
+  const int flags = file.is_made_ ? 0 : first_flags;
   const int descriptor = ::open(file.path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | flags, 0666);
   if (descriptor < 0) fail_file("open", file.path_, errno);
   open_.push_front(&file);

@@ -3,30 +3,40 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
 #include <tune/error.hpp>
 #include <tune/json.hpp>
 
+#include "file_tail.hpp"
+
 namespace tune::report {
 namespace {
 
+constexpr const char* params_file = "params.json";
+constexpr const char* rows_file = "result.json";
 // As a row has it after another member; within a string the quotes would be escaped.
 constexpr std::string_view iteration_member = ",\"training_iteration\":";
+constexpr std::string_view checkpoint_member = "\"checkpoint_dir_name\":";
 constexpr std::string_view no_checkpoint = "null";
+
+// Of a row that was not cut.
+std::int64_t iteration_of_row(std::string_view row) {
+  const std::size_t member = row.find(iteration_member);
+  TUNE_ASSERT(member != std::string_view::npos);
+  std::int64_t iteration = 0;
+  std::from_chars(row.data() + member + iteration_member.size(), row.data() + row.size(),
+                  iteration);
+  return iteration;
+}
 
 std::size_t find_json_row(std::string_view content, std::int64_t training_iteration) {
   std::size_t begin = 0;
   while (begin < content.size()) {
     const std::size_t end = content.find('\n', begin);
-    const std::string_view row = content.substr(begin, end - begin);
-    const std::size_t member = row.find(iteration_member);
-    TUNE_ASSERT(member != std::string_view::npos);
-    const std::size_t number = member + iteration_member.size();
-    std::int64_t iteration = 0;
-    std::from_chars(row.data() + number, row.data() + row.size(), iteration);
-    if (iteration >= training_iteration) break;
+    if (iteration_of_row(content.substr(begin, end - begin)) >= training_iteration) break;
     begin = end + 1;
   }
   return begin;
@@ -56,7 +66,39 @@ void append_seconds_member(std::string& out, std::string_view name, double secon
   out += ',';
 }
 
+// The last line of a file with its line end; empty if that is missing.
+std::string last_line_of(const std::filesystem::path& path) {
+  FileTail tail(path);
+  for (std::size_t size_bytes = 4096; tail.read(size_bytes); size_bytes *= 2) {
+    const std::string_view text = tail.text();
+    if (!text.ends_with('\n')) return {};
+    const std::size_t before = text.substr(0, text.size() - 1).rfind('\n');
+    if (before != std::string_view::npos) return std::string(text.substr(before + 1));
+    if (tail.is_all()) return std::string(text);
+  }
+  return {};
+}
+
+bool is_json_row(std::string_view line, const LastRow& expected) {
+  if (!Json::accept(line) || line.find(iteration_member) == std::string_view::npos) return false;
+  if (iteration_of_row(line) != expected.training_iteration) return false;
+  if (expected.checkpoint.empty()) return true;
+  std::string member(checkpoint_member);
+  core::append_json_text(member, expected.checkpoint);
+  return line.find(member) != std::string_view::npos;
+}
+
 }  // namespace
+
+bool JsonExporter::is_whole(const TrialInfo& trial, const LastRow& last) const {
+  if (!Json::accept(last_line_of(trial.path / params_file))) return false;
+  const std::filesystem::path rows = trial.path / rows_file;
+  return last.training_iteration == 0 ? is_empty_file(rows) : is_json_row(last_line_of(rows), last);
+}
+
+void JsonExporter::begin_anew(const TrialInfo& trial) {
+  std::filesystem::remove(trial.path / rows_file);
+}
 
 void JsonExporter::on_experiment_start(const ExperimentInfo& experiment) {
   experiment_id_ = experiment.experiment_id;
@@ -65,8 +107,7 @@ void JsonExporter::on_experiment_start(const ExperimentInfo& experiment) {
 void JsonExporter::on_trial_start(const TrialInfo& trial) {
   TrialFile& file = trials_[trial.id];
   if (!file.rows) {
-    file.rows =
-        std::make_unique<RowFile>(files_->create(trial.path / "result.json"), &find_json_row);
+    file.rows = std::make_unique<RowFile>(files_->create(trial.path / rows_file), &find_json_row);
   }
   file.since_restore.start(trial);
 
@@ -98,7 +139,7 @@ void JsonExporter::on_trial_start(const TrialInfo& trial) {
     non_finite.append_member(params);
     params += '}';
   }
-  write_file(trial.path / "params.json", params += '\n');
+  write_file(trial.path / params_file, params += '\n');
 }
 
 void JsonExporter::on_trial_result(const TrialInfo& trial, const Result& result) {
@@ -120,7 +161,7 @@ void JsonExporter::write_row(TrialFile& file, const Result& result) {
     out += ',';
   }
   append_integer_member(out, "timestamp", timestamp);
-  out += "\"checkpoint_dir_name\":";
+  out += checkpoint_member;
   row_.checkpoint_begin = out.size();
   row_.checkpoint_bytes = no_checkpoint.size();
   out += no_checkpoint;

@@ -9,6 +9,7 @@
 #include <tune/callback.hpp>
 
 #include "core/json_text.hpp"
+#include "report/exporter.hpp"
 #include "report/file_pool.hpp"
 #include "row_file.hpp"
 
@@ -16,7 +17,7 @@ namespace tune::report {
 
 /// Writes params.json at each start and result.json, one object a line, fields as Ray Tune has
 /// them.
-class JsonExporter final : public Callback {
+class JsonExporter final : public Exporter {
  public:
   explicit JsonExporter(std::shared_ptr<FilePool> files) : files_(std::move(files)) {}
 
@@ -28,6 +29,8 @@ class JsonExporter final : public Callback {
   void on_trial_completed(const TrialInfo& trial, const TrialEnd& end) override;
   void on_trial_failed(const TrialInfo& trial, const TrialEnd& end, bool will_retry) override;
   void on_idle() override { files_->flush(); }
+  [[nodiscard]] bool is_whole(const TrialInfo& trial, const LastRow& last) const override;
+  void begin_anew(const TrialInfo& trial) override;
 
  private:
   struct TrialFile {

@@ -38,6 +38,43 @@ void ProgressTracker::set_state(Live& live, TrialState state) {
   }
 }
 
+void ProgressTracker::trial_restored(const RestoredTrial& restored) {
+  Live live;
+  TrialProgress& trial = live.trial;
+  trial.id = restored.trial.id;
+  trial.name = restored.trial.name;
+  trial.config = restored.trial.config;
+  trial.value = restored.value;
+  if (restored.last) {
+    trial.training_iteration = restored.last->training_iteration;
+    trial.time_total_s = restored.last->time_total_s;
+    trial.metrics = restored.last->metrics;
+    if (objective_ && !trial.value) trial.value = restored.last->number(objective_->metric);
+  }
+  // What ran when the driver was killed waits now.
+  live.state = restored.state == TrialState::running ? TrialState::pending : restored.state;
+  ++counts_.of(live.state);
+  results_ += trial.training_iteration;
+  if (!restored.error.empty()) ++failed_starts_;
+  restored_trials_ += restored.has_ended() ? 1 : part_done(trial);
+  if (restored.has_ended()) {
+    end_trial(live, restored.reason, restored.error);
+  } else {
+    live_.insert_or_assign(trial.id, live);
+  }
+}
+
+void ProgressTracker::trial_restarted(TrialId id) {
+  const auto found = live_.find(id);
+  if (found == live_.end()) return;
+  TrialProgress& trial = found->second.trial;
+  restored_trials_ -= part_done(trial);
+  trial.training_iteration = 0;
+  trial.time_total_s = 0;
+  trial.metrics = {};
+  trial.value.reset();
+}
+
 void ProgressTracker::trial_added(TrialId id, const std::string& name, const Config& config) {
   const auto [place, is_new] = live_.try_emplace(id);
   if (!is_new) return;
@@ -74,15 +111,20 @@ void ProgressTracker::trial_state(TrialId id, TrialState state, const std::strin
   Live& live = found->second;
   set_state(live, state);
   if (!error.empty()) ++failed_starts_;
-  if (state == TrialState::error) {
+  if (state != TrialState::error && state != TrialState::terminated) return;
+  end_trial(live, reason, error);
+  live_.erase(found);
+}
+
+void ProgressTracker::end_trial(const Live& live, const std::string& reason,
+                                const std::string& error) {
+  if (live.state == TrialState::error) {
     note_failure(live.trial, error.empty() ? reason : error);
-  } else if (state == TrialState::terminated) {
+  } else {
     const bool is_known = reasons_.contains(reason) || reasons_.size() < max_known_reasons;
     ++reasons_[is_known ? reason : "other reasons"];
   }
-  if (state != TrialState::error && state != TrialState::terminated) return;
   offer_as_best(live.trial);
-  live_.erase(found);
 }
 
 void ProgressTracker::note_failure(const TrialProgress& trial, const std::string& error) {
@@ -110,16 +152,22 @@ std::optional<TrialProgress> ProgressTracker::best() const {
   return best != nullptr ? std::optional(*best) : std::nullopt;
 }
 
+double ProgressTracker::part_done(const TrialProgress& trial) const {
+  if (!expected_.max_iterations || *expected_.max_iterations <= 0) return 0;
+  const auto most = static_cast<double>(*expected_.max_iterations);
+  return std::min(1.0, static_cast<double>(trial.training_iteration) / most);
+}
+
+double ProgressTracker::restored_fraction() const {
+  if (!expected_.trials || *expected_.trials <= 0) return 0;
+  return std::clamp(restored_trials_ / static_cast<double>(*expected_.trials), 0.0, 1.0);
+}
+
 std::optional<double> ProgressTracker::fraction(Progress::Seconds now) const {
   std::optional<double> done;
   if (expected_.trials && *expected_.trials > 0) {
     auto trials = static_cast<double>(counts_.ended());
-    if (expected_.max_iterations && *expected_.max_iterations > 0) {
-      const auto most = static_cast<double>(*expected_.max_iterations);
-      for (const auto& [id, live] : live_) {
-        trials += std::min(1.0, static_cast<double>(live.trial.training_iteration) / most);
-      }
-    }
+    for (const auto& [id, live] : live_) trials += part_done(live.trial);
     done = trials / static_cast<double>(*expected_.trials);
   }
   if (expected_.time_budget && expected_.time_budget->count() > 0) {
@@ -136,8 +184,9 @@ std::optional<Progress::Seconds> ProgressTracker::remaining(Progress::Seconds no
     last_work_at_ = now;
   }
   std::optional<Progress::Seconds> left;
-  if (last_work_ > 0) {
-    const Progress::Seconds expected_end = last_work_at_ / last_work_;
+  const double before = restored_fraction();
+  if (last_work_ > before) {
+    const Progress::Seconds expected_end = last_work_at_ / (last_work_ - before) * (1 - before);
     if (expected_end > now) left = expected_end - now;
   }
   if (expected_.time_budget && *expected_.time_budget > now) {

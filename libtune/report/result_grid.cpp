@@ -2,66 +2,44 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include "core/json_text.hpp"
 #include "csv_text.hpp"
 #include "experiment_files.hpp"
-#include "report/file_pool.hpp"
 #include "row_file.hpp"
+#include "value_in_scope.hpp"
 
 namespace tune {
 namespace {
 
 using report::append_csv_text;
 
-// Why there is no best trial.
-std::string no_best_text(const ResultGrid& grid, std::string_view metric) {
-  const std::string quoted = "\"" + std::string(metric) + "\"";
-  if (grid.empty()) return "there is no best trial by " + quoted + ": the experiment has no trials";
-  std::string text = "no trial has a finite value of " + quoted;
-  const auto errors = grid.errors();
-  if (!errors.empty()) {
-    const TrialResult& first = errors.front();
-    text += ": " + std::to_string(errors.size()) + " of " + std::to_string(grid.size()) +
-            " trials failed, trial " + std::to_string(first.id.value()) +
-            " first with: " + (first.error.empty() ? first.reason : first.error);
-  }
-  const auto with_metrics = std::find_if(
-      grid.begin(), grid.end(), [](const TrialResult& trial) { return !trial.metrics.empty(); });
-  if (with_metrics != grid.end() && !with_metrics->metrics.contains(metric)) {
-    text += "; the results have: " + with_metrics->metrics.names();
-  }
-  return text;
-}
+/// The best of those that are offered; among equals the one with the lowest id.
+class BestTrial {
+ public:
+  explicit BestTrial(Mode mode) : mode_(mode) {}
 
-ExperimentEnd end_so_far(const std::vector<TrialResult>& trials) {
-  ExperimentEnd end;
-  for (const TrialResult& trial : trials) {
-    if (trial.state == TrialState::terminated) {
-      ++end.terminated_trials;
-    } else if (trial.state == TrialState::error) {
-      ++end.failed_trials;
-    } else {
-      ++end.unfinished_trials;
-    }
+  void offer(TrialId id, std::optional<double> value) {
+    if (!value || !std::isfinite(*value)) return;
+    const bool is_best =
+        !id_ || is_better(mode_, *value, value_) || (*value == value_ && id < *id_);
+    if (!is_best) return;
+    id_ = id;
+    value_ = *value;
   }
-  return end;
-}
+  [[nodiscard]] const std::optional<TrialId>& id() const { return id_; }
 
-// What a running trial reported since its last line in trials.jsonl stands in its own file.
-void add_last_result(TrialResult& trial) {
-  if (trial.state == TrialState::terminated || trial.state == TrialState::error) return;
-  std::optional<Result> last = report::read_last_result(trial.path / "result.json");
-  if (!last) return;
-  trial.metrics = std::move(last->metrics);
-  trial.training_iteration = last->training_iteration;
-  trial.time_total_s = last->time_total_s;
-}
+ private:
+  Mode mode_;
+  std::optional<TrialId> id_;
+  double value_ = 0;
+};
 
 // The names in `row` that are not in `names` yet, in order of appearance.
 template <class Row>
@@ -89,6 +67,17 @@ void append_trial_cells(std::string& out, const TrialResult& trial) {
   }
 }
 
+void append_parameter_cells(std::string& out, const Config& config,
+                            const std::vector<std::string>& parameters) {
+  const auto flat = report::flat_parameters(config.json());
+  for (const std::string& name : parameters) {
+    out += ',';
+    const auto found = std::find_if(flat.begin(), flat.end(),
+                                    [&](const auto& pair) { return pair.first == name; });
+    if (found != flat.end()) report::append_csv_value(out, *found->second);
+  }
+}
+
 Json trial_json(const TrialResult& trial) {
   core::JsonLine line;
   line.add("trial_id", report::trial_id_text(trial.id));
@@ -111,33 +100,31 @@ Json trial_json(const TrialResult& trial) {
 
 }  // namespace
 
-ResultGrid::ResultGrid(ExperimentInfo info, ExperimentEnd end, std::vector<TrialResult> trials)
-    : info_(std::move(info)), end_(std::move(end)), trials_(std::move(trials)) {
-  std::sort(trials_.begin(), trials_.end(),
-            [](const TrialResult& a, const TrialResult& b) { return a.id < b.id; });
+ResultSource::~ResultSource() = default;
+
+ResultGrid::ResultGrid(ExperimentInfo info, ExperimentEnd end,
+                       std::shared_ptr<const ResultSource> source)
+    : info_(std::move(info)), end_(std::move(end)), source_(std::move(source)) {
+  if (source_) ids_ = source_->ids();
 }
 
-ResultGrid ResultGrid::open(const std::filesystem::path& path) {
-  const std::filesystem::path directory = std::filesystem::absolute(path).lexically_normal();
-  report::ExperimentFile experiment = report::read_experiment_file(directory);
-  const std::filesystem::path file = directory / "trials.jsonl";
-  std::string lines;
-  try {
-    lines = report::read_file(file);
-  } catch (const std::system_error& error) {
-    throw std::runtime_error(error.what());
+TrialResult ResultGrid::operator[](std::size_t index) const {
+  if (index >= ids_.size()) {
+    throw std::out_of_range("trial at index " + std::to_string(index) + " of " +
+                            std::to_string(ids_.size()));
   }
-  std::vector<TrialResult> trials = report::read_trials(
-      lines, file, directory,
-      experiment.end ? report::LastLine::must_be_whole : report::LastLine::may_be_cut);
-  if (!experiment.end) {
-    for (TrialResult& trial : trials) add_last_result(trial);
-    experiment.end = end_so_far(trials);
-  }
-  return {std::move(experiment.info), std::move(*experiment.end), std::move(trials)};
+  return source_->trial(ids_[index]);
 }
 
-const TrialResult& ResultGrid::best(Scope scope) const {
+// Leaves out trials that came after the grid was made.
+void ResultGrid::for_each(const std::function<void(const TrialResult&)>& take) const {
+  if (ids_.empty()) return;
+  source_->for_each([&](const TrialResult& trial) {
+    if (std::binary_search(ids_.begin(), ids_.end(), trial.id)) take(trial);
+  });
+}
+
+TrialResult ResultGrid::best(Scope scope) const {
   if (!info_.objective) {
     throw std::runtime_error("the experiment \"" + info_.name +
                              "\" has no metric: give one and its mode to best()");
@@ -145,25 +132,56 @@ const TrialResult& ResultGrid::best(Scope scope) const {
   return best(info_.objective->metric, info_.objective->mode, scope);
 }
 
-const TrialResult& ResultGrid::best(std::string_view metric, Mode mode, Scope scope) const {
-  const TrialResult* best = nullptr;
-  double best_value = worst_value();
-  for (const TrialResult& trial : trials_) {
-    const std::optional<double> value = trial.value(metric, mode, scope);
-    if (value && std::isfinite(*value) && is_better(mode, *value, best_value)) {
-      best = &trial;
-      best_value = *value;
-    }
+TrialResult ResultGrid::best(std::string_view metric, Mode mode, Scope scope) const {
+  BestTrial best(mode);
+  std::vector<TrialId> with_history = ids_;
+  if (scope == Scope::last) {
+    // Most often the last result has the metric, and no history need be read.
+    with_history.clear();
+    for_each([&](const TrialResult& trial) {
+      const MetricValue* const last = trial.metrics.find(metric);
+      if (last != nullptr && last->is_number()) {
+        best.offer(trial.id, last->as_double());
+      } else if (trial.training_iteration > 0) {
+        with_history.push_back(trial.id);
+      }
+    });
   }
-  if (best == nullptr) throw std::runtime_error(no_best_text(*this, metric));
-  return *best;
+  for (const TrialId id : with_history) {
+    best.offer(id, report::value_in_scope(source_->history(id), metric, mode, scope));
+  }
+  if (!best.id()) throw std::runtime_error(no_best_text(metric));
+  return source_->trial(*best.id());
 }
 
-std::vector<std::reference_wrapper<const TrialResult>> ResultGrid::errors() const {
-  std::vector<std::reference_wrapper<const TrialResult>> errors;
-  for (const TrialResult& trial : trials_) {
-    if (trial.state == TrialState::error) errors.emplace_back(trial);
+// Why there is no best trial.
+std::string ResultGrid::no_best_text(std::string_view metric) const {
+  const std::string quoted = "\"" + std::string(metric) + "\"";
+  if (empty()) return "there is no best trial by " + quoted + ": the experiment has no trials";
+  std::size_t failed = 0;
+  std::string first_failure;
+  std::optional<Metrics> metrics;  // the first that there are
+  for_each([&](const TrialResult& trial) {
+    if (trial.state == TrialState::error && ++failed == 1) {
+      first_failure = "trial " + std::to_string(trial.id.value()) +
+                      " first with: " + (trial.error.empty() ? trial.reason : trial.error);
+    }
+    if (!metrics && !trial.metrics.empty()) metrics = trial.metrics;
+  });
+  std::string text = "no trial has a finite value of " + quoted;
+  if (failed > 0) {
+    text += ": " + std::to_string(failed) + " of " + std::to_string(size()) + " trials failed, " +
+            first_failure;
   }
+  if (metrics && !metrics->contains(metric)) text += "; the results have: " + metrics->names();
+  return text;
+}
+
+std::vector<TrialResult> ResultGrid::errors() const {
+  std::vector<TrialResult> errors;
+  for_each([&](const TrialResult& trial) {
+    if (trial.state == TrialState::error) errors.push_back(trial);
+  });
   return errors;
 }
 
@@ -172,36 +190,30 @@ void ResultGrid::write_csv(std::ostream& out) const {
   std::vector<std::string> metrics;
   std::set<std::string> known_parameters;
   std::set<std::string> known_metrics;
-  for (const TrialResult& trial : trials_) {
+  for_each([&](const TrialResult& trial) {
     add_names(parameters, known_parameters, report::flat_parameters(trial.config.json()));
     add_names(metrics, known_metrics, trial.metrics);
-  }
+  });
   std::string line = "trial_id,name,state,training_iteration,time_total_s,reason,error,checkpoint";
   for (const std::string& name : parameters) append_csv_text(line += ',', "config/" + name);
   for (const std::string& name : metrics) append_csv_text(line += ',', name);
   out << line << "\r\n";
-  for (const TrialResult& trial : trials_) {
+  for_each([&](const TrialResult& trial) {
     line.clear();
     append_trial_cells(line, trial);
-    const auto flat = report::flat_parameters(trial.config.json());
-    for (const std::string& name : parameters) {
-      line += ',';
-      const auto found = std::find_if(flat.begin(), flat.end(),
-                                      [&](const auto& pair) { return pair.first == name; });
-      if (found != flat.end()) report::append_csv_value(line, *found->second);
-    }
+    append_parameter_cells(line, trial.config, parameters);
     for (const std::string& name : metrics) {
       line += ',';
-      if (const MetricValue* value = trial.metrics.find(name))
-        report::append_csv_metric(line, *value);
+      const MetricValue* const value = trial.metrics.find(name);
+      if (value != nullptr) report::append_csv_metric(line, *value);
     }
     out << line << "\r\n";
-  }
+  });
 }
 
 Json ResultGrid::json() const {
   Json trials = Json::array();
-  for (const TrialResult& trial : trials_) trials.push_back(trial_json(trial));
+  for_each([&](const TrialResult& trial) { trials.push_back(trial_json(trial)); });
   Json json = report::experiment_json(info_, end_);
   json.erase("definition");
   json["trials"] = std::move(trials);

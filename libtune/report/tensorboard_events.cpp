@@ -85,18 +85,13 @@ void put_text_field(std::string& out, std::uint32_t field, std::string_view text
   put_bytes_field(out, field, core::as_utf8(text, scratch));  // readers refuse anything else
 }
 
-// As the record format has it, so that a CRC of data that holds a CRC is not a weak one.
-std::uint32_t masked_crc(std::string_view data) {
-  return std::rotr(crc32c(data), 15) + 0xA282EAD8U;
-}
-
 void put_record(std::string& out, std::string_view event) {
   std::string length;
   put_fixed(length, static_cast<std::uint64_t>(event.size()));
   out += length;
-  put_fixed(out, masked_crc(length));
+  put_fixed(out, masked_crc32c(length));
   out += event;
-  put_fixed(out, masked_crc(event));
+  put_fixed(out, masked_crc32c(event));
 }
 
 std::string begin_event(double wall_time_s, std::int64_t step) {

@@ -7,14 +7,24 @@
 #include <cctype>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
+
+#include "tensorboard_event_tail.hpp"
 
 namespace tune::report {
 namespace {
 
 constexpr std::string_view tag_prefix = "ray/tune/";
+constexpr std::string_view name_start = "events.out.tfevents.";
+constexpr std::size_t created_digits = 10;
+constexpr std::size_t number_digits = 5;
 
 double wall_time_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -32,7 +42,63 @@ std::string event_file_name(std::int64_t created_s, std::string host, int number
   return name.data();
 }
 
+/// One of our files in a trial's directory.
+struct EventFile {
+  std::filesystem::path path;
+  std::int64_t created_s = 0;
+  int number = 0;
+};
+
+bool has_digits_only(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// Empty for files of others; those that writers of the training code make end in another way.
+std::optional<EventFile> parse_event_file(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  const std::string_view text = name;
+  if (!text.starts_with(name_start)) return std::nullopt;
+  const std::string_view created = text.substr(name_start.size(), created_digits);
+  const std::string_view number = text.substr(text.rfind('.') + 1);
+  if (created.size() != created_digits || number.size() != number_digits) return std::nullopt;
+  if (!has_digits_only(created) || !has_digits_only(number)) return std::nullopt;
+  return EventFile{path, std::stoll(std::string(created)), std::stoi(std::string(number))};
+}
+
+std::vector<EventFile> event_files_of(const TrialInfo& trial) {
+  std::vector<EventFile> files;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(trial.path, absent)) {
+    if (auto file = parse_event_file(entry.path())) files.push_back(std::move(*file));
+  }
+  return files;
+}
+
 }  // namespace
+
+// The newest file has the last result in any case, and its number tells how many there are.
+bool TensorboardExporter::is_whole(const TrialInfo& trial, const LastRow& last) const {
+  const std::vector<EventFile> files = event_files_of(trial);
+  const auto newest =
+      std::max_element(files.begin(), files.end(),
+                       [](const EventFile& a, const EventFile& b) { return a.number < b.number; });
+  if (newest == files.end() || files.size() != static_cast<std::size_t>(newest->number) + 1) {
+    return false;
+  }
+  const std::vector<std::string> events = last_events(newest->path, 2);
+  return events.size() == 2 && is_session_end(events[0]) &&
+         step_of_event(events[1]) == last.training_iteration;
+}
+
+void TensorboardExporter::begin_anew(const TrialInfo& trial) {
+  for (const EventFile& older : event_files_of(trial)) {
+    TrialFile& file = trials_[trial.id];
+    file.replaces_older = true;
+    file.created_s = std::max(file.created_s, older.created_s + 1);
+    std::filesystem::remove(older.path);
+  }
+}
 
 void TensorboardExporter::on_trial_start(const TrialInfo& trial) {
   TrialFile& file = trials_[trial.id];
@@ -40,12 +106,15 @@ void TensorboardExporter::on_trial_start(const TrialInfo& trial) {
   if (file.events) return;
   open_file(file, trial);
   record_.clear();
+  if (file.replaces_older) append_session_start(record_, wall_time_s(), 1);
   append_hyperparameters(record_, wall_time_s(), trial.config.json());
   file.events->append(record_);
 }
 
 void TensorboardExporter::open_file(TrialFile& file, const TrialInfo& trial) {
   const double now_s = wall_time_s();
+  // Later than the one before, even within a second: the host's name comes before the number.
+  if (file.files > 0) ++file.created_s;
   file.created_s = std::max(file.created_s, static_cast<std::int64_t>(now_s));
   if (file.events) file.events->flush();
   file.events =

@@ -7,6 +7,7 @@
 
 #include <tune/callback.hpp>
 
+#include "report/exporter.hpp"
 #include "report/file_pool.hpp"
 #include "row_file.hpp"
 #include "tensorboard_events.hpp"
@@ -19,7 +20,10 @@ namespace tune::report {
 ///
 /// No `_hparams_/experiment` is written: the plugin takes the first that it finds for all trials,
 /// so that parameters of other branches would be missing; without one it looks at every trial.
-class TensorboardExporter final : public Callback {
+///
+/// A file that takes the place of older ones begins with the start of a session at step 1: a
+/// TensorBoard that has read those forgets what it had from them.
+class TensorboardExporter final : public Exporter {
  public:
   explicit TensorboardExporter(std::shared_ptr<FilePool> files) : files_(std::move(files)) {}
 
@@ -29,6 +33,8 @@ class TensorboardExporter final : public Callback {
   void on_trial_completed(const TrialInfo& trial, const TrialEnd& end) override;
   void on_trial_failed(const TrialInfo& trial, const TrialEnd& end, bool will_retry) override;
   void on_idle() override { files_->flush(); }
+  [[nodiscard]] bool is_whole(const TrialInfo& trial, const LastRow& last) const override;
+  void begin_anew(const TrialInfo& trial) override;
 
  private:
   struct TrialFile {
@@ -37,6 +43,7 @@ class TensorboardExporter final : public Callback {
     std::int64_t last_step = 0;
     std::int64_t created_s = 0;  // as in the file's name
     int files = 0;
+    bool replaces_older = false;  // there were files before the first
   };
 
   void open_file(TrialFile& file, const TrialInfo& trial);

@@ -103,6 +103,7 @@ void NodeAgent::launch(engine::Launch& launch) {
   run.experiment_name = setup_.experiment_name;
   run.experiment_path = setup_.experiment_path;
   run.checkpoint = setup_.checkpoint;
+  run.initial_checkpoint = setup_.resume_from;
   run.warns_of_reserved_names = !warned_.contains(id);
   if (workers_) {
     trial.actor = workers_->start(std::move(run));

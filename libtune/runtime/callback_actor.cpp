@@ -11,40 +11,11 @@
 #include <tune/error.hpp>
 
 #include "actor_faults.hpp"
+#include "record_call.hpp"
+#include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {
 namespace {
-
-/// The directory name of a trial begins with its id.
-TrialId trial_of(const engine::CheckpointLocation& checkpoint) {
-  return TrialId{std::stoull(checkpoint.trial_name)};
-}
-
-/// Passes one record on to the hub.
-struct RecordCall {
-  report::CallbackHub& hub;
-
-  void operator()(const engine::RecordTrialAdded& r) const {
-    hub.trial_added(r.trial, r.name, r.config);
-  }
-  void operator()(TrialInfo& trial) const { hub.trial_started(std::move(trial)); }
-  void operator()(const engine::RecordResult& r) const {
-    hub.result(r.trial, r.incarnation, r.result);
-  }
-  void operator()(const engine::RecordCheckpoint& r) const {
-    hub.checkpoint_stored(r.trial, r.incarnation, r.directory_name, r.training_iteration);
-  }
-  void operator()(const engine::DeleteCheckpoint& r) const {
-    hub.checkpoint_deleted(trial_of(r.checkpoint), r.checkpoint.directory_name);
-  }
-  void operator()(const engine::RecordTrialState& r) const {
-    hub.trial_state(r.trial, r.incarnation, r.state, r.reason, r.error);
-  }
-  void operator()(const engine::RecordRestarted&) const {}
-  void operator()(const engine::RecordExplanation& r) const { hub.explanation(r.trial, r.reason); }
-  void operator()(const engine::RecordWarning& r) const { hub.warning(r.trial, r.text); }
-  void operator()(const NodeNote& note) const { hub.note(note.text); }
-};
 
 /// Reports the progress when it is due, whether something happens or not.
 class ProgressClock {
@@ -74,20 +45,24 @@ class ProgressClock {
 
 }  // namespace
 
+void pass_on(Record& record, report::CallbackHub& hub) { std::visit(RecordCall{hub}, record); }
+
 CallbackActor::behavior_type serve_callbacks(CallbackActor::pointer self,
                                              std::shared_ptr<report::CallbackHub> hub,
-                                             ExperimentInfo experiment) {
+                                             CallbackSetup setup) {
   watch_for_faults(self);
-  hub->experiment_started(std::move(experiment));
+  hub->experiment_started(std::move(setup.experiment),
+                          setup.past ? report::Resumed::yes : report::Resumed::no);
+  if (setup.past) restore_trials(*setup.past, setup.reopened, *hub);
   const auto progress = std::make_shared<ProgressClock>(self, hub);
   progress->report();
   const auto pause_is_due = std::make_shared<bool>(false);
   return {
       [=](RecordTurn& turn) {
         if (turn.status) hub->run_status(*turn.status);
-        RecordTurnDone done{turn.records.size(), std::move(turn.acknowledgements), {}, {}};
+        RecordTurnDone done{turn.records.size(), {}, {}};
         for (Record& record : turn.records) {
-          std::visit(RecordCall{*hub}, record);
+          pass_on(record, *hub);
           if (const auto* deletion = std::get_if<engine::DeleteCheckpoint>(&record)) {
             done.deletions.push_back(*deletion);
           }

@@ -57,10 +57,20 @@ using Text = const std::string&;
 // In the order of the help.
 constexpr std::array override_options = {
     OverrideOption{"tune-name", "NAME",
-                   "name of the experiment: a new directory below the storage path",
+                   "name of the experiment, and of its directory below the storage path",
                    [](Experiment& e, Text value) { e.name = value; }, check_name},
     OverrideOption{"tune-storage-path", "PATH", "where results go: a path, ~/... or file:///...",
                    [](Experiment& e, Text value) { e.storage_path = value; }, check_storage},
+    OverrideOption{"tune-resume", "HOW",
+                   "what becomes of an experiment of this name that is on record: automatic, "
+                   "never, fresh, errored or restart_errored",
+                   [](Experiment& e, Text value) { e.resume = resume_value(value); },
+                   check_numbers},
+    OverrideOption{"tune-resume-from", "PATH", "a checkpoint with which each trial starts",
+                   [](Experiment& e, Text value) { e.resume_from = value; }, check_numbers},
+    OverrideOption{"tune-accept-new-space", nullptr,
+                   "let an experiment on record go on with another search space",
+                   [](Experiment& e, Text) { e.accept_new_space = true; }, check_numbers},
     OverrideOption{
         "tune-num-samples", "N",
         "configurations to try, times the grid; -1: until something else ends it",
@@ -82,6 +92,12 @@ constexpr std::array override_options = {
                    check_numbers},
     OverrideOption{"tune-fail-fast", nullptr, "end with the first trial that failed",
                    [](Experiment& e, Text) { e.failure.fail_fast = true; }, check_numbers},
+    OverrideOption{"tune-checkpoint-keep-best", "N",
+                   "checkpoints with the best metric that each trial keeps beside the newest",
+                   [](Experiment& e, Text value) {
+                     e.checkpoint.keep_best = whole_value<std::int64_t>(value);
+                   },
+                   check_numbers},
     OverrideOption{"tune-seed", "N", "seed of all that is drawn",
                    [](Experiment& e, Text value) { e.seed = whole_value<std::uint64_t>(value); },
                    check_numbers},

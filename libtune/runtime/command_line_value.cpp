@@ -64,6 +64,15 @@ std::pair<std::string, double> amount_value(const std::string& text) {
   throw std::invalid_argument("want a name and a number, such as licence=2");
 }
 
+Resume resume_value(const std::string& text) {
+  if (text == "automatic") return Resume::automatic;
+  if (text == "never") return Resume::never;
+  if (text == "fresh") return Resume::fresh;
+  if (text == "errored") return Resume::errored;
+  if (text == "restart_errored") return Resume::restart_errored;
+  throw std::invalid_argument("want automatic, never, fresh, errored or restart_errored");
+}
+
 Isolation isolation_value(const std::string& text) {
   if (text == "processes") return Isolation::processes;
   if (text == "threads") return Isolation::threads;

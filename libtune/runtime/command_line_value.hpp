@@ -38,6 +38,9 @@ template <class Integer>
 /// "licence=2".
 [[nodiscard]] std::pair<std::string, double> amount_value(const std::string& text);
 
+/// "automatic", "never", "fresh", "errored" or "restart_errored".
+[[nodiscard]] Resume resume_value(const std::string& text);
+
 /// "processes" or "threads".
 [[nodiscard]] Isolation isolation_value(const std::string& text);
 

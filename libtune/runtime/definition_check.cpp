@@ -2,11 +2,14 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <variant>
 
 #include <tune/init.hpp>
 
+#include "core/checkpoint_retention.hpp"
 #include "core/number_text.hpp"
 #include "core/objective.hpp"
 #include "core/option_name.hpp"
@@ -97,6 +100,7 @@ void check_objectives(const Experiment& experiment) {
   const Searcher& searcher = *experiment.searcher;
   check_objective("searcher " + name_in(searcher.options()), searcher.needs_metric(),
                   searcher.objective(), experiment);
+  (void)core::objective_of(experiment.checkpoint, objective_of(experiment));
   for (const StopCriteria::Rule& rule : experiment.stop.rules()) {
     if (const auto* trial = std::get_if<PlateauOptions>(&rule)) {
       (void)core::metric_of(*trial, objective_of(experiment));
@@ -127,7 +131,18 @@ void check_isolation(const TrainableSpec& trainable, const Experiment& experimen
   }
 }
 
+void check_resume_from(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return;
+  refuse("resume_from " + core::value_text(path) + ": " +
+         (error && error != std::errc::no_such_file_or_directory
+              ? error.message()
+              : std::string("there is no such directory")));
+}
+
 void check_checkpoints(const TrainableSpec& trainable, const Experiment& experiment) {
+  check_resume_from(experiment.resume_from);
   if (trainable.checkpoints) return;
   const std::string fault =
       trainable.function
@@ -140,6 +155,7 @@ void check_checkpoints(const TrainableSpec& trainable, const Experiment& experim
   if (experiment.checkpoint.every > 0) {
     refuse("checkpoint.every is " + std::to_string(experiment.checkpoint.every) + ", but " + fault);
   }
+  if (!experiment.resume_from.empty()) refuse("resume_from is set, but " + fault);
   if (experiment.checkpoint.at_end) refuse("checkpoint.at_end is set, but " + fault);
   if (experiment.scheduler->needs_checkpoints()) {
     refuse("scheduler " + name_in(experiment.scheduler->options()) + " needs checkpoints, but " +
@@ -159,6 +175,7 @@ std::string name_in(const Json& options) { return core::option_name(options, "of
 void check_checkpoint_options(const CheckpointOptions& options) {
   require_at_least("checkpoint.every", options.every, 0);
   require_at_least("checkpoint.keep", options.keep, 1);
+  require_at_least("checkpoint.keep_best", options.keep_best, 0);
 }
 
 void check_numbers(const Experiment& experiment) {

@@ -10,6 +10,7 @@
 #include <tune/error.hpp>
 
 #include "actor_faults.hpp"
+#include "runtime/record_keeper.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -26,7 +27,15 @@ inline constexpr bool is_one_of<T, std::variant<Ts...>> = (std::is_same_v<T, Ts>
 
 DriverActor::behavior_type Driver::make_behavior(DriverSetup setup) {
   setup_ = std::move(setup);
-  begin_ = self_->clock().now();
+  begin_ = self_->clock().now() -
+           std::chrono::duration_cast<std::chrono::nanoseconds>(setup_.begin.time);
+  last_event_ = setup_.begin.last_event;
+  scheduler_pace_ = searcher_pace_ = SnapshotPace(last_event_);
+  handle(std::move(setup_.begin.event));
+  for (std::string& note : setup_.notes) {
+    record_turn_.records.emplace_back(NodeNote{std::move(note)});
+  }
+  end_turn();
   return {
       [this](NodeHello& hello) { on(std::move(hello)); },
       [this](NodeNews& news) { on(std::move(news)); },
@@ -40,6 +49,7 @@ DriverActor::behavior_type Driver::make_behavior(DriverSetup setup) {
         end_turn();
       },
       [this](SearcherTurnDone& done) { on(std::move(done)); },
+      [this](const TurnCommitted& turn) { on(turn); },
       [this](RecordTurnDone& done) { on(std::move(done)); },
       [this](const engine::TimerFired& fired) {
         handle(fired);
@@ -84,21 +94,29 @@ void Driver::on(NodeNews news) {
 
 void Driver::on(SearcherTurnDone done) {
   waiting_searcher_commands_ -= done.commands;
-  for (const engine::SuggestionReady& suggestion : done.suggestions) handle(suggestion);
+  if (done.snapshot) {
+    searcher_pace_.note_taken(done.snapshot->state);
+    record_turn_.records.emplace_back(std::move(*done.snapshot));
+  }
+  for (engine::SuggestionReady& suggestion : done.suggestions) handle(std::move(suggestion));
   if (!done.fault.empty()) fail("the searcher failed", done.fault);
+  handle_held_news();
+  end_turn();
+}
+
+void Driver::on(const TurnCommitted& turn) {
+  waiting_commits_ -= turn.records;
+  for (const Acknowledgement& acknowledgement : turn.acknowledgements) {
+    nodes_[acknowledgement.node.value()].turn.acknowledgements.push_back(acknowledgement);
+  }
+  if (!turn.storage_error.empty()) fail("the storage failed", turn.storage_error);
   handle_held_news();
   end_turn();
 }
 
 void Driver::on(RecordTurnDone done) {
   waiting_records_ -= done.records;
-  for (const Acknowledgement& acknowledgement : done.acknowledgements) {
-    nodes_[acknowledgement.node.value()].turn.acknowledgements.push_back(acknowledgement);
-  }
-  for (engine::DeleteCheckpoint& deletion : done.deletions) {
-    // All nodes so far see the same files: any one of them can do it.
-    nodes_.front().turn.commands.emplace_back(std::move(deletion));
-  }
+  deletions_.insert(deletions_.end(), done.deletions.begin(), done.deletions.end());
   if (!done.storage_error.empty()) fail("the storage failed", done.storage_error);
   handle_held_news();
   end_turn();
@@ -110,9 +128,16 @@ bool Driver::is_behind() const {
   return waiting_records_ > setup_.max_waiting || waiting_searcher_commands_ > setup_.max_waiting;
 }
 
-void Driver::handle(const engine::Event& event) {
+void Driver::handle(engine::Event event) {
+  // What comes after the end is of no account any more.
+  if (setup_.engine->is_finished() && last_event_ > setup_.begin.last_event) return;
   is_status_new_ = true;
   setup_.engine->handle(event, now(), commands_);
+  // The event stands before the records that came of it.
+  record_turn_.records.emplace_back(journal_event(++last_event_, setup_.engine->context().now(),
+                                                  std::move(event), setup_.engine->take_decisions(),
+                                                  commands_));
+  carry_out_commands();
 }
 
 void Driver::handle_news(NodeNews& news) {
@@ -141,16 +166,23 @@ void Driver::handle_held_news() {
 void Driver::fail(const std::string& reason, const std::string& fault) {
   if (!fault_.empty()) return;
   fault_ = fault;
-  handle(engine::StopRequested{reason});
+  // What runs is left unfinished, so that it can go on once the fault is mended.
+  handle(engine::StopRequested{reason, /*interrupts=*/true});
+}
+
+void Driver::carry_out_commands() {
+  for (engine::Command& command : commands_) {
+    std::visit([this](auto& c) { carry_out(c); }, command);
+  }
+  commands_.clear();
 }
 
 void Driver::end_turn() {
-  for (engine::Command& command : std::exchange(commands_, {})) {
-    std::visit([this](auto& c) { carry_out(c); }, command);
-  }
+  take_snapshots();
   send_turn();
   // Those who are not through yet may still meet a fault, or set checkpoints free.
-  if (!end_ || waiting_records_ > 0 || waiting_searcher_commands_ > 0) return;
+  const bool is_quiet = waiting_commits_ + waiting_records_ + waiting_searcher_commands_ == 0;
+  if (!end_ || !is_quiet) return;
   ExperimentEnd end = *std::exchange(end_, std::nullopt);
   if (end.error.empty()) end.error = fault_;
   caf::anon_send(setup_.owner, ExperimentOver{std::move(end)});
@@ -194,6 +226,28 @@ void Driver::set_timer(const engine::SetTimer& command) {
                       engine::TimerFired{command.timer});
 }
 
+// A snapshot of the searcher is that of a moment in which it owes no answer.
+void Driver::take_snapshots() {
+  if (searcher_pace_.is_due(last_event_) && setup_.engine->counts().asked == 0) {
+    searcher_pace_.note_asked(last_event_);
+    searcher_turn_.snapshot_after = last_event_;
+  }
+  if (!scheduler_pace_.is_due(last_event_)) return;
+  scheduler_pace_.note_asked(last_event_);
+  try {
+    Json state = setup_.engine->scheduler().save();
+    if (state.is_null()) return scheduler_pace_.switch_off();
+    scheduler_pace_.note_taken(state);
+    record_turn_.records.emplace_back(SnapshotTaken{"scheduler", last_event_, std::move(state)});
+  } catch (const std::exception& error) {
+    scheduler_pace_.switch_off();
+    record_turn_.records.emplace_back(engine::RecordWarning{
+        std::nullopt, std::string("the scheduler's save() threw, so a resume will go through all "
+                                  "events again: ") +
+                          error.what()});
+  }
+}
+
 // A few times a second at most, and not at all where nothing happens.
 void Driver::add_status() {
   if (setup_.status_interval <= Time(0) || !is_status_new_) return;
@@ -233,13 +287,20 @@ report::RunStatus Driver::status() const {
 void Driver::send_turn() {
   add_status();
   waiting_searcher_commands_ += searcher_turn_.commands.size();
+  waiting_commits_ += record_turn_.records.size();
   waiting_records_ += record_turn_.records.size();
-  if (!searcher_turn_.commands.empty()) {
+  if (!nodes_.empty()) {
+    // All nodes so far see the same files: any one of them can do it.
+    for (engine::DeleteCheckpoint& deletion : std::exchange(deletions_, {})) {
+      nodes_.front().turn.commands.emplace_back(std::move(deletion));
+    }
+  }
+  if (!searcher_turn_.commands.empty() || searcher_turn_.snapshot_after != 0) {
     self_->send(setup_.searcher, std::exchange(searcher_turn_, {}));
   }
   if (!record_turn_.records.empty() || !record_turn_.acknowledgements.empty() ||
       record_turn_.status) {
-    self_->send(setup_.callbacks, std::exchange(record_turn_, {}));
+    self_->send(setup_.journal, std::exchange(record_turn_, {}));
   }
   for (Node& node : nodes_) {
     if (node.turn.commands.empty() && node.turn.acknowledgements.empty()) continue;

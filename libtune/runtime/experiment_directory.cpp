@@ -10,6 +10,7 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -21,6 +22,7 @@
 #include <utility>
 
 #include "core/number_text.hpp"
+#include "store/journal.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -28,9 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view file_scheme = "file://";
-constexpr char first_file[] = "driver.log";  // of an experiment's directory
-constexpr const char* taken =
-    "there are results in it already; give the experiment another name, or move the directory away";
+// For what a killed program left behind to be gone: its guardian holds the lock until then.
+constexpr std::chrono::seconds lock_patience{20};
 constexpr const char* storage_variable = "TUNE_STORAGE_PATH";
 
 fs::path home_directory(const std::string& field) {
@@ -95,6 +96,16 @@ bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-';
 }
 
+/// Local time as "2026-01-02_03-04-05".
+std::string time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 64> text;
+  std::strftime(text.data(), text.size(), "%Y-%m-%d_%H-%M-%S", &local);
+  return text.data();
+}
+
 [[noreturn]] void refuse_directory(const fs::path& path, const std::string& reason) {
   throw std::invalid_argument("experiment directory " + path.string() + ": " + reason);
 }
@@ -142,48 +153,69 @@ std::string default_experiment_name(const std::string& trainable) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !is_name_character(c); }, '_');
   if (name.starts_with('-') || name.starts_with('.')) name.front() = '_';
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::array<char, 64> suffix;
-  const std::size_t length =
-      std::strftime(suffix.data(), suffix.size(), "_%Y-%m-%d_%H-%M-%S", &local);
-  std::snprintf(suffix.data() + length, suffix.size() - length, "_%06x",
+  std::array<char, 16> suffix;
+  std::snprintf(suffix.data(), suffix.size(), "_%06x",
                 static_cast<unsigned>(std::random_device{}() & 0xffffffU));
-  return name + suffix.data();
+  return name + "_" + time_text() + suffix.data();
 }
 
-void check_unused(const fs::path& experiment) {
+Contents look_into(const fs::path& experiment) {
   std::error_code error;
   const fs::file_status status = fs::status(experiment, error);
-  if (!fs::exists(status)) return;
+  if (!fs::exists(status)) return Contents::nothing;
   if (!fs::is_directory(status)) refuse_directory(experiment, "there is a file of that name");
-  const bool is_empty = fs::is_empty(experiment, error);
+  Contents contents = Contents::nothing;
+  for (fs::directory_iterator it(experiment, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name == store::journal_file) return Contents::experiment;
+    // A lock, or a journal that was not finished: somebody died before anything began.
+    const bool is_of_no_account =
+        name == store::lock_file || name.starts_with("." + std::string(store::journal_file));
+    if (!is_of_no_account) contents = Contents::other;
+  }
   if (error) refuse_directory(experiment, error.message());
-  if (!is_empty) refuse_directory(experiment, taken);
+  return contents;
 }
 
-DirectoryClaim::DirectoryClaim(fs::path experiment) : path_(std::move(experiment)) {
+DirectoryClaim::DirectoryClaim(fs::path experiment) : path_(std::move(experiment)) { lock(); }
+
+DirectoryClaim::~DirectoryClaim() {
+  if (lock_ && is_made_) undo();
+}
+
+void DirectoryClaim::lock() {
   std::error_code error;
   is_made_ = fs::create_directories(path_, error);
   if (error) refuse_directory(path_, "it cannot be made: " + error.message());
-  check_unused(path_);
-  // A directory may have been there, empty, before: the first file in it decides whose it is.
-  const fs::path first = path_ / first_file;
-  const int file = ::open(first.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-  if (file < 0) {
-    const std::string reason = std::error_code(errno, std::generic_category()).message();
-    if (errno == EEXIST) refuse_directory(path_, "another run has just begun in it");
-    refuse_directory(path_, "no file can be made in it: " + reason);
-  }
-  ::close(file);
+  Expected<store::DirectoryLock> lock = store::DirectoryLock::acquire(path_, lock_patience);
+  if (!lock) throw std::invalid_argument(lock.error().message);
+  lock_.emplace(std::move(lock).value());
 }
 
-DirectoryClaim::~DirectoryClaim() {
-  if (is_kept_) return;
+// Who waits for the lock of a directory that goes finds it gone.
+void DirectoryClaim::undo() {
   std::error_code ignored;
-  fs::remove(path_ / first_file, ignored);
-  if (is_made_) fs::remove(path_, ignored);
+  fs::remove(path_ / store::lock_file, ignored);
+  fs::remove(path_, ignored);
+}
+
+store::DirectoryLock DirectoryClaim::keep() {
+  store::DirectoryLock lock = std::move(*lock_);
+  lock_.reset();
+  return lock;
+}
+
+fs::path DirectoryClaim::move_aside() {
+  std::error_code error;
+  const std::string stem = path_.string() + "." + time_text();
+  fs::path aside = stem;
+  for (int n = 2; fs::exists(aside, error); ++n) aside = stem + "." + std::to_string(n);
+  fs::rename(path_, aside, error);
+  if (error) refuse_directory(path_, "it cannot be moved aside: " + error.message());
+  lock_.reset();
+  lock();
+  return aside;
 }
 
 }  // namespace tune::runtime

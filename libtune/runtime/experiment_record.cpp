@@ -19,7 +19,12 @@ std::string draw_experiment_id() {
 }
 
 Json describe(const CheckpointOptions& options) {
-  return {{"every", options.every}, {"keep", options.keep}, {"at_end", options.at_end}};
+  return {{"every", options.every},
+          {"keep", options.keep},
+          {"keep_best", options.keep_best},
+          {"metric", options.metric.empty() ? Json() : Json(options.metric)},
+          {"mode", options.mode ? Json(to_string(*options.mode)) : Json()},
+          {"at_end", options.at_end}};
 }
 
 }  // namespace tune::runtime

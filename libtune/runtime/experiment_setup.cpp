@@ -1,6 +1,7 @@
 #include "runtime/experiment_setup.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -14,8 +15,10 @@
 #include "definition_check.hpp"
 #include "experiment_record.hpp"
 #include "host.hpp"
+#include "past_session.hpp"
 #include "report/progress_display.hpp"
 #include "runtime/experiment_directory.hpp"
+#include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -138,13 +141,41 @@ ExperimentInfo describe_experiment(const TrainableSpec& trainable, const Experim
   ExperimentInfo info;
   check_experiment_name(experiment.name);
   info.name = experiment.name.empty() ? default_experiment_name(trainable.name) : experiment.name;
+  info.has_default_name = experiment.name.empty();
   info.path = resolve_storage(experiment.storage_path) / info.name;
-  check_unused(info.path);
   info.experiment_id = draw_experiment_id();
   info.objective = objective_of(experiment);
   info.seed = experiment.seed ? *experiment.seed : draw_seed();
   info.definition = define(trainable, experiment, info.seed);
   return info;
+}
+
+[[noreturn]] void refuse_contents(const ExperimentInfo& info, const std::string& reason) {
+  throw std::invalid_argument("experiment directory " + info.path.string() + ": " + reason);
+}
+
+/// What the directory holds that this run may go on with, or nothing; else it is refused.
+Contents usable_contents(const Experiment& experiment, const ExperimentInfo& info,
+                         DirectoryClaim& claim, ExperimentSetup& setup) {
+  const Contents contents = look_into(info.path);
+  if (contents == Contents::nothing) return contents;
+  if (experiment.resume == Resume::fresh) {
+    const std::string aside = claim.move_aside().string();
+    setup.notes.push_back("what was there before is now " + aside);
+    setup.greeting = "the earlier run is now " + aside;
+    return Contents::nothing;
+  }
+  if (experiment.resume == Resume::never) {
+    refuse_contents(info,
+                    "there are results in it already, and resume is never; give the experiment "
+                    "another name, or resume it");
+  }
+  if (contents == Contents::other) {
+    refuse_contents(info, "there are files in it and no " + std::string(store::journal_file) +
+                              ", so it cannot be resumed; give the experiment another name, or "
+                              "move the directory away");
+  }
+  return contents;
 }
 
 /// How many trials there will be; empty: no end is known.
@@ -238,6 +269,71 @@ std::vector<std::shared_ptr<Callback>> callbacks_of(const Experiment& experiment
   return callbacks;
 }
 
+/// Makes the objects that run the experiment; takes searcher and scheduler.
+engine::EngineOptions make_engine(const TrainableSpec& trainable, Experiment& experiment,
+                                  ExperimentSetup& setup) {
+  const Json searcher_options = experiment.searcher->options();
+  setup.suggestions = std::make_shared<engine::SuggestionSource>(
+      experiment.space, suggestion_options(experiment, setup.info), std::move(experiment.searcher));
+  experiment.searcher = std::make_unique<TakenSearcher>(searcher_options);
+  setup.hub->expect(expected_work(experiment, *setup.suggestions));
+  engine::EngineOptions options =
+      engine_options(trainable, experiment, setup.info, *setup.suggestions);
+  setup.engine = std::make_unique<engine::Engine>(
+      options, std::exchange(experiment.scheduler,
+                             std::make_unique<TakenScheduler>(experiment.scheduler->options())));
+  return options;
+}
+
+store::ExperimentRow row_of(const ExperimentInfo& info) {
+  return {info.name, info.experiment_id, info.objective, info.seed, info.definition};
+}
+
+/// The journal's part of a session that begins.
+void begin_session(ExperimentSetup& setup, const engine::EngineOptions& options,
+                   std::int64_t number) {
+  setup.begin.event.options = std::make_shared<const engine::EngineOptions>(options);
+  const Host host = local_host();
+  store::SessionRow session;
+  session.number = number;
+  session.first_event = setup.begin.last_event + 1;
+  session.host = host.name;
+  session.pid = host.pid;
+  session.started =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  setup.journal->begin_session(session);
+  setup.journal->commit();
+}
+
+void begin_new(const TrainableSpec& trainable, Experiment& experiment,
+               const store::ChosenMode& mode, ExperimentSetup& setup) {
+  const engine::EngineOptions options = make_engine(trainable, experiment, setup);
+  setup.journal = store::Journal::create(setup.info.path, row_of(setup.info), mode.mode);
+  begin_session(setup, options, 1);
+}
+
+void go_on(const TrainableSpec& trainable, Experiment& experiment, const store::ChosenMode& mode,
+           ExperimentSetup& setup) {
+  PastSession past(setup.info, experiment, define(trainable, experiment, setup.info.seed));
+  setup.info = past.info();
+  setup.past = past.reader();
+  const engine::EngineOptions options = make_engine(trainable, experiment, setup);
+  past.replay(options, *setup.engine, *setup.suggestions);
+  setup.greeting = past.greeting();
+  setup.notes.insert(setup.notes.end(), past.notes().begin(), past.notes().end());
+  setup.is_complete = past.is_complete();
+  if (setup.is_complete) return;
+  setup.begin = past.begin();
+  setup.reopened = past.reopened();
+  setup.journal = store::Journal::open(setup.info.path, mode.mode);
+  // Nothing goes before the journal is known to be whole.
+  for (std::string& line : clean_directories(*setup.past, setup.info.path)) {
+    setup.notes.push_back(std::move(line));
+  }
+  setup.journal->set_experiment(row_of(setup.info));
+  begin_session(setup, options, past.next_session());
+}
+
 ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& experiment) {
   register_builtin_schedulers();
   register_builtin_searchers();
@@ -257,19 +353,25 @@ ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& expe
   setup.exit_on_signal = experiment.exit_on_signal;
   setup.verbosity = experiment.verbosity;
   setup.show_output = experiment.show_output;
+  setup.resume = experiment.resume;
+  if (!experiment.resume_from.empty()) {
+    setup.resume_from = std::filesystem::absolute(experiment.resume_from).lexically_normal();
+  }
   setup.hub = std::make_shared<report::CallbackHub>(experiment.exporters, callbacks_of(experiment));
   // Whatever is refused leaves scheduler, searcher and disk as they were, for another try.
   DirectoryClaim claim(setup.info.path);
-  const Json searcher_options = experiment.searcher->options();
-  setup.suggestions = std::make_shared<engine::SuggestionSource>(
-      experiment.space, suggestion_options(experiment, setup.info), std::move(experiment.searcher));
-  experiment.searcher = std::make_unique<TakenSearcher>(searcher_options);
-  setup.hub->expect(expected_work(experiment, *setup.suggestions));
-  setup.engine = std::make_unique<engine::Engine>(
-      engine_options(trainable, experiment, setup.info, *setup.suggestions),
-      std::exchange(experiment.scheduler,
-                    std::make_unique<TakenScheduler>(experiment.scheduler->options())));
-  claim.keep();
+  const Contents contents = usable_contents(experiment, setup.info, claim, setup);
+  const store::ChosenMode mode = store::choose_journal_mode(setup.info.path);
+  if (!mode.reason.empty()) {
+    setup.notes.push_back("the journal is written in " + std::string(to_string(mode.mode)) +
+                          " mode: " + mode.reason);
+  }
+  if (contents == Contents::experiment) {
+    go_on(trainable, experiment, mode, setup);
+  } else {
+    begin_new(trainable, experiment, mode, setup);
+  }
+  setup.lock.emplace(claim.keep());
   return setup;
 }
 

@@ -74,6 +74,12 @@ std::string worker_mark_of(pid_t pid) {
   return entries.c_str() + found + wanted.size();
 }
 
+Descriptor duplicate_above(int descriptor) {
+  Descriptor copy(::fcntl(descriptor, F_DUPFD_CLOEXEC, inherited_lock + 1));
+  if (!copy) throw std::system_error(errno, std::generic_category(), "cannot copy a descriptor");
+  return copy;
+}
+
 class Guardian {
  public:
   Guardian();
@@ -270,13 +276,17 @@ void Guardian::end() {
 
 }  // namespace
 
-GuardianProcess start_guardian() {
+GuardianProcess start_guardian(int lock) {
   DescriptorPair ends = make_socket_pair();
+  // Out of the way of the numbers that they get.
+  ends.second = duplicate_above(ends.second.get());
+  const Descriptor held = lock < 0 ? Descriptor() : duplicate_above(lock);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions, ends.second.get(), inherited_socket);
+  if (held) ::posix_spawn_file_actions_adddup2(&actions, held.get(), inherited_lock);
   std::string program = own_program;
   std::string argument = guardian_argument;
   std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
@@ -290,6 +300,7 @@ GuardianProcess start_guardian() {
 }
 
 void serve_guardian() {
+  ::fcntl(inherited_lock, F_SETFD, FD_CLOEXEC);  // the workers have no part in it
   Guardian guardian;
   try {
     guardian.serve();

@@ -39,7 +39,7 @@ ProcessStage::~ProcessStage() {
 }
 
 Descriptor ProcessStage::start_guardian() {
-  GuardianProcess guardian = runtime::start_guardian();
+  GuardianProcess guardian = runtime::start_guardian(lock_);
   const std::lock_guard lock(mutex_);
   guardians_.push_back(guardian.pid);
   return std::move(guardian.socket);

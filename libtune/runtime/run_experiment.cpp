@@ -24,7 +24,9 @@
 #include "runtime/callback_actor.hpp"
 #include "runtime/driver_actor.hpp"
 #include "runtime/experiment_presence.hpp"
+#include "runtime/journal_actor.hpp"
 #include "runtime/messages.hpp"
+#include "runtime/resume_command.hpp"
 #include "runtime/runner_pool.hpp"
 #include "runtime/searcher_actor.hpp"
 #include "signal_watch.hpp"
@@ -61,7 +63,7 @@ Stage make_stage(const ExperimentSetup& setup) {
       const auto live = std::make_shared<LiveOutput>();  // the pump's
       output.show = [live](std::string_view line) { live->show(line); };
     }
-    return {nullptr, std::make_shared<ProcessStage>(std::move(output))};
+    return {nullptr, std::make_shared<ProcessStage>(std::move(output), setup.lock->descriptor())};
   }
   return {std::make_shared<RunnerPool>(setup.trainable, setup.times.stop_grace), nullptr};
 }
@@ -94,6 +96,7 @@ class Run {
   Stage stage_;
   std::vector<caf::actor_addr> alive_;
   SearcherActor searcher_;
+  JournalActor journal_;
   CallbackActor callbacks_;
   AgentActor agent_;
   std::optional<SignalWatch> signals_;
@@ -101,18 +104,24 @@ class Run {
 
 void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   stage_ = stage;
-  callbacks_ = watch(system_.spawn<caf::detached>(serve_callbacks, setup.hub, setup.info));
+  callbacks_ = watch(system_.spawn<caf::detached>(
+      serve_callbacks, setup.hub, CallbackSetup{setup.info, setup.past, setup.reopened}));
   // on_experiment_start comes before anything starts: an answer to nothing says that it is through.
   self_->request(callbacks_, caf::infinite, RecordTurn{})
       .receive([](const RecordTurnDone&) {},
                [&](const caf::error& error) {
                  throw std::logic_error("tune met a fault of its own: " + system_.render(error));
                });
+  journal_ = watch(system_.spawn<caf::detached>(keep_journal, std::exchange(setup.journal, nullptr),
+                                                callbacks_));
+  setup.past.reset();  // the file is then nobody's but the journal's
   searcher_ = watch(system_.spawn<caf::detached>(serve_searcher, setup.suggestions));
   DriverSetup driver_setup;
   driver_setup.engine = std::move(setup.engine);
   driver_setup.searcher = searcher_;
-  driver_setup.callbacks = callbacks_;
+  driver_setup.journal = journal_;
+  driver_setup.begin = std::move(setup.begin);
+  driver_setup.notes = std::move(setup.notes);
   driver_setup.owner = caf::actor_cast<caf::actor>(self_);
   if (setup.hub->reports_progress()) driver_setup.status_interval = Time(0.25);
   const DriverActor driver = watch(system_.spawn(drive, std::move(driver_setup)));
@@ -134,6 +143,7 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   agent_setup.experiment_name = setup.info.name;
   agent_setup.experiment_path = setup.info.path;
   agent_setup.checkpoint = setup.checkpoint;
+  agent_setup.resume_from = setup.resume_from;
   agent_setup.stop_grace = setup.times.stop_grace;
   agent_ = watch(system_.spawn(run_agent, std::move(agent_setup)));
 }
@@ -165,6 +175,8 @@ int Run::end(ExperimentEnd end) {
   await(agent_.address());
   caf::anon_send_exit(searcher_, caf::exit_reason::user_shutdown);
   await(searcher_.address());
+  self_->send(journal_, EndJournal{end});
+  await(journal_.address());  // before the callbacks hear the end: they may open the results
   self_->send(callbacks_, EndRecords{std::move(end), stage_.shut_down()});
   await(callbacks_.address());
   // Where several experiments run, the last one ends the program.
@@ -207,16 +219,24 @@ RunOutcome run_actors(ExperimentSetup& setup) {
   return outcome;
 }
 
+/// With what can still be read.
+[[noreturn]] void throw_broken_off(const ExperimentSetup& setup, const ExperimentEnd& end) {
+  ResultGrid results;
+  try {
+    results = ResultGrid::open(setup.info.path);
+  } catch (const std::runtime_error&) {
+    // The error before says more.
+  }
+  throw ExperimentError(end.error, std::move(results));
+}
+
 [[noreturn]] void exit_by_signal(int signal, const ExperimentSetup& setup,
                                  const ResultGrid& results) {
   if (setup.verbosity > 0) {
-    const auto unfinished =
-        std::count_if(results.begin(), results.end(), [](const TrialResult& trial) {
-          return trial.state == TrialState::paused || trial.state == TrialState::pending;
-        });
-    std::cerr << "tune: interrupted, " << unfinished << " trials are unfinished: their last "
-              << "checkpoints and all results are below " << setup.info.path.string()
-              << "\ntune: to search anew, give another name\n";
+    std::cerr << "tune: interrupted, " << results.experiment_end().unfinished_trials
+              << " trials are unfinished: their last checkpoints and all results are below "
+              << setup.info.path.string() << "\ntune: to go on: "
+              << resume_command(words_of_this_program(), setup.info, setup.resume) << '\n';
   }
   std::exit(128 + signal);
 }
@@ -225,10 +245,15 @@ RunOutcome run_actors(ExperimentSetup& setup) {
 
 ResultGrid run_experiment(ExperimentSetup setup) {
   const ExperimentPresence presence;
+  if (!setup.greeting.empty() && setup.verbosity > 0) {
+    std::cerr << "tune: " << setup.info.name << ": " << setup.greeting << '\n';
+  }
+  if (setup.is_complete) return ResultGrid::open(setup.info.path);
   auto [end, signal] = run_actors(setup);
-  ResultGrid results = setup.hub->take_results();
+  setup.lock.reset();
   if (end.error.empty()) end.error = setup.hub->storage_error().value_or("");
-  if (!end.error.empty()) throw ExperimentError(end.error, std::move(results));
+  if (!end.error.empty()) throw_broken_off(setup, end);
+  ResultGrid results = ResultGrid::open(setup.info.path);
   if (signal != 0 && setup.exit_on_signal) exit_by_signal(signal, setup, results);
   return results;
 }

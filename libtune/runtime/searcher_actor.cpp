@@ -33,6 +33,7 @@ class SearcherCall {
       std::visit([this](const auto& c) { on(c); }, command);
     }
     done_.commands = turn.commands.size();
+    if (turn.snapshot_after != 0) take_snapshot(turn.snapshot_after);
     return std::move(done_);
   }
 
@@ -58,6 +59,18 @@ class SearcherCall {
   void on(const engine::TellSearcherFailed& told) {
     tell("the failure", told.trial,
          [&] { source_.on_trial_failed(told.trial, told.config, told.infeasible); });
+  }
+
+  // A searcher without a state of its own to save is told everything again after a resume.
+  void take_snapshot(store::EventNumber event) {
+    try {
+      Json state = source_.save();
+      if (!state.is_null()) done_.snapshot = SnapshotTaken{"searcher", event, std::move(state)};
+    } catch (...) {
+      if (done_.fault.empty()) {
+        done_.fault = "searcher failed at save(): " + searcher_fault_text(std::current_exception());
+      }
+    }
   }
 
   template <class Call>

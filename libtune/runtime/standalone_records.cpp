@@ -9,10 +9,13 @@
 #include <tune/error.hpp>
 #include <tune/trial.hpp>
 
+#include "core/checkpoint_manifest.hpp"
+#include "core/checkpoint_retention.hpp"
 #include "core/number_text.hpp"
 #include "definition_check.hpp"
 #include "experiment_record.hpp"
 #include "host.hpp"
+#include "record_call.hpp"
 #include "runtime/experiment_directory.hpp"
 
 namespace tune::runtime {
@@ -21,6 +24,7 @@ namespace {
 ExperimentInfo describe_run(const track::Options& options) {
   const std::string program = program_invocation_short_name;
   check_checkpoint_options(options.checkpoint);
+  (void)core::objective_of(options.checkpoint, std::nullopt);
   check_experiment_name(options.name);
   ExperimentInfo info;
   info.name = options.name.empty() ? default_experiment_name(program) : options.name;
@@ -68,75 +72,136 @@ TrialInfo describe_trial(const ExperimentInfo& experiment, const Config& config)
 StandaloneRecords::StandaloneRecords(const track::Options& options)
     : experiment_(describe_run(options)),
       trial_(describe_trial(experiment_, config_of(options))),
-      keep_(static_cast<std::size_t>(options.checkpoint.keep)),
-      hub_(std::make_unique<report::CallbackHub>(
-          options.exporters, std::vector<std::shared_ptr<Callback>>{}, report::KeepHistory::no)),
+      checkpoint_options_(options.checkpoint),
+      checkpoint_objective_(core::objective_of(options.checkpoint, std::nullopt)),
+      hub_(std::make_unique<report::CallbackHub>(options.exporters,
+                                                 std::vector<std::shared_ptr<Callback>>{})),
       store_(experiment_.path) {
   DirectoryClaim claim(experiment_.path);
-  claim.keep();  // below, all of it goes if it is of no use
+  if (look_into(experiment_.path) != Contents::nothing) {
+    throw std::invalid_argument(
+        "experiment directory " + experiment_.path.string() +
+        ": there are results in it already; give the run another name, or move the directory away");
+  }
+  lock_.emplace(claim.keep());
   try {
-    start();
+    begin_new();
   } catch (const std::exception&) {
-    hub_.reset();             // it would write what it has
+    hub_.reset();  // it would write what it has
+    journal_.reset();
     std::error_code ignored;  // the fault before is the one to hear of
     std::filesystem::remove_all(experiment_.path, ignored);
     throw;
   }
 }
 
-void StandaloneRecords::start() {
+void StandaloneRecords::begin_new() {
+  const store::ChosenMode mode = store::choose_journal_mode(experiment_.path);
+  const store::ExperimentRow row{experiment_.name, experiment_.experiment_id, experiment_.objective,
+                                 experiment_.seed, experiment_.definition};
+  journal_ = std::make_unique<StandaloneJournal>(
+      store::Journal::create(experiment_.path, row, mode.mode), StandaloneJournal::Past{});
   hub_->experiment_started(experiment_);
-  hub_->trial_added(trial_.id, trial_.name, trial_.config);
-  hub_->trial_started(trial_);
-  hub_->idle();
+  add_start();
+  write_records();
   require_storage();
 }
 
-void StandaloneRecords::write_each(const std::vector<engine::TrialMessage>& messages) {
-  for (const engine::TrialMessage& message : messages) {
-    std::visit([this](const auto& report) { write_one(report); }, message.report);
-  }
+// The trial's first message, which it has yet to tell.
+void StandaloneRecords::add_start() {
+  journal_->add({trial_.id, trial_.incarnation, next_sequence_++, engine::Started{}}, false);
+  add(engine::RecordTrialAdded{trial_.id, trial_.name, trial_.config});
+  add(trial_);
 }
 
 void StandaloneRecords::write(const std::vector<engine::TrialMessage>& messages) {
-  write_each(messages);
-  hub_->idle();
+  try {
+    for (const engine::TrialMessage& message : messages) add(message);
+    write_records();
+  } catch (const store::JournalError& error) {
+    journal_fault_ = error.what();
+  }
   require_storage();
   delete_checkpoints();
 }
 
+void StandaloneRecords::add(const engine::TrialMessage& message) {
+  if (message.sequence < next_sequence_) return;  // the start, which was added before
+  next_sequence_ = message.sequence + 1;
+  const bool is_result = std::holds_alternative<engine::Reported>(message.report);
+  journal_->add(message, /*is_plain_result=*/is_result);
+  std::visit([this](const auto& report) { add_what_came_of(report); }, message.report);
+}
+
+void StandaloneRecords::add(Record record) {
+  journal_->add(record);
+  records_.push_back(std::move(record));
+}
+
+// First the journal, then what is made of it.
+void StandaloneRecords::write_records() {
+  journal_->commit();
+  for (Record& record : std::exchange(records_, {})) std::visit(RecordCall{*hub_}, record);
+  hub_->idle();
+}
+
 void StandaloneRecords::require_storage() const {
-  if (!hub_ || !hub_->storage_error()) return;
+  const std::string fault = storage_fault();
+  if (fault.empty()) return;
   throw std::runtime_error("run " + experiment_.name + " in " + experiment_.path.string() +
-                           " records no more: " + *hub_->storage_error());
+                           " records no more: " + fault);
 }
 
-void StandaloneRecords::write_one(const engine::Reported& report) {
-  hub_->result(trial_.id, trial_.incarnation, report.result);
+std::string StandaloneRecords::storage_fault() const {
+  if (!journal_fault_.empty() || !hub_) return journal_fault_;
+  return hub_->storage_error().value_or("");
 }
 
-void StandaloneRecords::write_one(const engine::CheckpointStored& report) {
-  hub_->checkpoint_stored(trial_.id, trial_.incarnation, report.directory_name,
-                          report.training_iteration);
-  checkpoints_.push_back(report.directory_name);
-  if (checkpoints_.size() > keep_) {
-    hub_->checkpoint_deleted(trial_.id, checkpoints_[checkpoints_.size() - keep_ - 1]);
+void StandaloneRecords::add_what_came_of(const engine::Reported& report) {
+  last_ = report.result;
+  add(engine::RecordResult{trial_.id, trial_.incarnation, report.result});
+}
+
+void StandaloneRecords::add_what_came_of(const engine::CheckpointStored& report) {
+  const core::SharedManifest& files = report.files;
+  add(engine::RecordCheckpoint{trial_.id, trial_.incarnation, report.directory_name,
+                               report.training_iteration, files, files ? files->size() : 0,
+                               files ? core::total_size_bytes(*files) : 0});
+  double score = worst_value();
+  if (checkpoint_objective_ && last_.training_iteration == report.training_iteration) {
+    score = last_.number(checkpoint_objective_->metric).value_or(score);
+  }
+  names_.push_back(report.directory_name);
+  scores_.push_back(score);
+  drop_checkpoints();
+}
+
+void StandaloneRecords::drop_checkpoints() {
+  const std::vector<bool> kept =
+      core::kept_checkpoints(scores_, checkpoint_options_,
+                             checkpoint_objective_ ? checkpoint_objective_->mode : Mode::min);
+  for (std::size_t i = kept.size(); i-- > 0;) {
+    if (kept[i]) continue;
+    add(engine::DeleteCheckpoint{{trial_.name, names_[i]}});
+    dropped_.push_back(names_[i]);
+    names_.erase(names_.begin() + static_cast<std::ptrdiff_t>(i));
+    scores_.erase(scores_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
-void StandaloneRecords::write_one(const engine::CheckpointFailed& report) {
-  hub_->warning(trial_.id, "checkpoint of iteration " + std::to_string(report.training_iteration) +
-                               " failed: " + report.message);
+void StandaloneRecords::add_what_came_of(const engine::CheckpointFailed& report) {
+  add(engine::RecordWarning{trial_.id, "checkpoint of iteration " +
+                                           std::to_string(report.training_iteration) +
+                                           " failed: " + report.message});
 }
 
-void StandaloneRecords::write_one(const engine::Warned& report) {
-  hub_->warning(trial_.id, report.text);
+void StandaloneRecords::add_what_came_of(const engine::Warned& report) {
+  add(engine::RecordWarning{trial_.id, report.text});
 }
 
-// Only once it is written that they are gone.
 void StandaloneRecords::delete_checkpoints() {
-  for (; checkpoints_.size() > keep_; checkpoints_.pop_front()) {
-    const Expected<void> removed = store_.remove(trial_.name, checkpoints_.front());
+  for (const std::string& name : std::exchange(dropped_, {})) {
+    const Expected<void> removed = store_.remove(trial_.name, name);
     if (!removed) hub_->warning(trial_.id, removed.error().message);
   }
 }
@@ -144,17 +209,28 @@ void StandaloneRecords::delete_checkpoints() {
 void StandaloneRecords::end(const std::vector<engine::TrialMessage>& last,
                             const std::string& reason) {
   TUNE_ASSERT(hub_);
-  write_each(last);
-  hub_->trial_state(trial_.id, trial_.incarnation, TrialState::terminated, reason, "");
   ExperimentEnd end;
   end.terminated_trials = 1;
   end.reason = "all trials ended";
-  hub_->experiment_ended(end);
-  const std::unique_ptr<report::CallbackHub> ended = std::move(hub_);
-  if (const auto& error = ended->storage_error()) {
-    throw std::runtime_error("run " + experiment_.name + " in " + experiment_.path.string() +
-                             " is not recorded to its end: " + *error);
+  try {
+    for (const engine::TrialMessage& message : last) add(message);
+    journal_->add({trial_.id, trial_.incarnation, next_sequence_++, engine::Ended{}}, false);
+    add(engine::RecordTrialState{trial_.id, trial_.incarnation, TrialState::terminated, reason,
+                                 ""});
+    write_records();
+    hub_->experiment_ended(end);
+    journal_->end_session(end);
+    journal_->finish();
+  } catch (const store::JournalError& error) {
+    journal_fault_ = error.what();
   }
+  const std::string fault = storage_fault();
+  hub_.reset();
+  journal_.reset();
+  lock_.reset();
+  if (fault.empty()) return;
+  throw std::runtime_error("run " + experiment_.name + " in " + experiment_.path.string() +
+                           " is not recorded to its end: " + fault);
 }
 
 }  // namespace tune::runtime

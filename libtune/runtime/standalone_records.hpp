@@ -1,59 +1,80 @@
 #pragma once
 
-#include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <tune/callback.hpp>
+#include <tune/checkpoint.hpp>
+#include <tune/objective.hpp>
+#include <tune/result.hpp>
 #include <tune/track.hpp>
 
 #include "engine/events.hpp"
 #include "report/callback_hub.hpp"
+#include "runtime/messages.hpp"
+#include "standalone_journal.hpp"
 #include "store/checkpoint_store.hpp"
+#include "store/directory_lock.hpp"
 
 namespace tune::runtime {
 
-/// The files of a run outside an experiment: those of an experiment of one trial, written by the
-/// same recorder and exporters, in place. Not for several threads.
+/// The journal and the files of a run outside an experiment: those of an experiment of one trial,
+/// written by the same keeper, recorder and exporters, in place. Not for several threads.
 class StandaloneRecords {
  public:
-  /// Checks `options` and makes the directory and the first files; none is left if it throws.
+  /// Checks `options` and makes the directory, the journal and the first files; none is left if it
+  /// throws.
   /// @throws std::invalid_argument naming the field, its value and what is allowed, or the path;
   /// std::runtime_error naming the file that cannot be written.
   explicit StandaloneRecords(const track::Options& options);
 
-  /// Writes what the trial told. When it returns the kernel has all of it.
-  /// @throws std::runtime_error naming the path; from then on at each call.
+  /// Writes what the trial told. When it returns all of it is in the journal, and the kernel has
+  /// the rest. @throws std::runtime_error naming the path; from then on at each call.
   void write(const std::vector<engine::TrialMessage>& messages);
   /// @throws std::runtime_error if something could not be written before; nothing is written then.
   void require_storage() const;
-  /// Writes the last that the trial told and how it ended, and closes the files.
-  /// @throws std::runtime_error if not all could be written.
+  /// Writes the last that the trial told and how it ended, closes the files and gives the directory
+  /// free. @throws std::runtime_error if not all could be written.
   void end(const std::vector<engine::TrialMessage>& last, const std::string& reason);
 
   [[nodiscard]] const ExperimentInfo& experiment() const { return experiment_; }
   [[nodiscard]] const TrialInfo& trial() const { return trial_; }
 
  private:
-  void start();
-  void write_each(const std::vector<engine::TrialMessage>& messages);
-  void write_one(const engine::Reported& report);
-  void write_one(const engine::CheckpointStored& report);
-  void write_one(const engine::CheckpointFailed& report);
-  void write_one(const engine::Warned& report);
-  void write_one(const engine::Started&) {}
-  void write_one(const engine::Ended&) {}
+  void begin_new();
+  void add_start();
+  void add(const engine::TrialMessage& message);
+  void add_what_came_of(const engine::Reported& report);
+  void add_what_came_of(const engine::CheckpointStored& report);
+  void add_what_came_of(const engine::CheckpointFailed& report);
+  void add_what_came_of(const engine::Warned& report);
+  void add_what_came_of(const engine::Started&) {}  // see add_start()
+  void add_what_came_of(const engine::Ended&) {}    // see end()
+  void add(Record record);
+  void drop_checkpoints();
+  [[nodiscard]] std::string storage_fault() const;
+  void write_records();
   void delete_checkpoints();
 
   ExperimentInfo experiment_;
   TrialInfo trial_;
-  std::size_t keep_;
+  CheckpointOptions checkpoint_options_;
+  std::optional<Objective> checkpoint_objective_;
   std::unique_ptr<report::CallbackHub> hub_;  // null once it has ended
   store::CheckpointStore store_;
-  std::deque<std::string> checkpoints_;  // oldest first; recorded as deleted are those beyond keep_
+  std::optional<store::DirectoryLock> lock_;    // outlives the journal
+  std::unique_ptr<StandaloneJournal> journal_;  // null once it has ended
+  std::string journal_fault_;                   // the first one
+  std::vector<Record> records_;                 // in the journal, and not yet in the files
+  std::uint64_t next_sequence_ = 0;             // of the trial's messages
+  Result last_;
+  std::vector<std::string> names_;    // of checkpoints, oldest first
+  std::vector<double> scores_;        // of each of them
+  std::vector<std::string> dropped_;  // recorded as deleted, and still there
 };
 
 }  // namespace tune::runtime

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -36,15 +37,19 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+/// Ends the start as `damaged` if that is the error.
 template <class T>
-T value_or_failure(Expected<T> expected, const std::string& phase) {
-  if (expected) return std::move(expected).value();
-  throw StartFailure{{engine::EndKind::failed, phase + ": " + expected.error().message}};
+void require(const Expected<T>& expected, const std::string& phase) {
+  if (expected) return;
+  const Error& error = expected.error();
+  if (error.code == ErrorCode::damaged) {
+    throw StartFailure{{engine::EndKind::damaged, error.message}};
+  }
+  throw StartFailure{{engine::EndKind::failed, phase + ": " + error.message}};
 }
 
-void require_stored(const Expected<void>& stored, const std::string& phase) {
-  if (stored) return;
-  throw StartFailure{{engine::EndKind::failed, phase + ": " + stored.error().message}};
+core::SharedManifest share(Expected<core::CheckpointManifest> manifest) {
+  return std::make_shared<const core::CheckpointManifest>(std::move(manifest).value());
 }
 
 }  // namespace
@@ -81,19 +86,30 @@ void TrialProgress::begin() {
     throw StartFailure{
         {engine::EndKind::failed, "cannot make " + directory.string() + ": " + error.message()}};
   }
-  if (!launch.checkpoint) return;
+  if (launch.checkpoint) {
+    fetch_checkpoint(*launch.checkpoint);
+  } else if (!run_.initial_checkpoint.empty()) {
+    start_checkpoint_ = run_.initial_checkpoint;
+  }
+}
 
-  const auto& [source_trial, source_name] = *launch.checkpoint;
-  start_checkpoint_ = store_.path(source_trial, source_name);
+// User code gets to see only what is as it was stored.
+void TrialProgress::fetch_checkpoint(const engine::CheckpointLocation& source) {
+  const std::string phase = "load_checkpoint";
+  const engine::Launch& launch = run_.launch;
+  const core::CheckpointManifest* files = launch.checkpoint_files.get();
   if (launch.adopt_as) {
     const std::string& name = *launch.adopt_as;
-    require_stored(store_.adopt(source_trial, source_name, launch.trial_name, name),
-                   "load_checkpoint");
+    auto made =
+        store_.adopt(source.trial_name, source.directory_name, files, launch.trial_name, name);
+    require(made, phase);
     start_checkpoint_ = store_.path(launch.trial_name, name);
-    link_->tell(engine::CheckpointStored{name, iteration_, time_total_s_});
-  } else if (!std::filesystem::is_directory(*start_checkpoint_, error)) {
-    throw StartFailure{{engine::EndKind::failed, "load_checkpoint: there is no checkpoint at " +
-                                                     start_checkpoint_->string()}};
+    link_->tell(engine::CheckpointStored{name, iteration_, time_total_s_, share(std::move(made))});
+  } else {
+    require(files == nullptr ? store_.require_directory(source.trial_name, source.directory_name)
+                             : store_.verify(source.trial_name, source.directory_name, *files),
+            phase);
+    start_checkpoint_ = store_.path(source.trial_name, source.directory_name);
   }
   saved_iteration_ = iteration_;
 }
@@ -183,14 +199,15 @@ bool TrialProgress::is_due() const {
 void TrialProgress::save(const track::Writer& writer) {
   if (is_saved()) return;
   const std::string phase = "save_checkpoint";  // no static: a run may end after those are gone
-  const std::string name = engine::checkpoint_directory_name(iteration_);
-  store::PendingCheckpoint pending =
-      value_or_failure(store_.begin(run_.launch.trial_name, name), phase);
-  run_phase(phase, [&] { writer(pending.path()); });
+  const std::string name = engine::own_checkpoint_name(run_.launch, iteration_);
+  auto pending = store_.begin(run_.launch.trial_name, name);
+  require(pending, phase);
+  run_phase(phase, [&] { writer(pending->path()); });
   if (link_->has_ended()) return;  // abandoned meanwhile: its checkpoints count no more
-  require_stored(pending.commit(), phase);
+  auto files = pending->commit();
+  require(files, phase);
   saved_iteration_ = iteration_;
-  link_->tell(engine::CheckpointStored{name, iteration_, time_total_s_});
+  link_->tell(engine::CheckpointStored{name, iteration_, time_total_s_, share(std::move(files))});
 }
 
 void TrialProgress::save_at_end(const track::Writer& writer) {

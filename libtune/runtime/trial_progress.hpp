@@ -51,6 +51,7 @@ class TrialProgress {
   TrialProgress(TrialRun run, std::shared_ptr<TrialLink> link, bool saves_whenever_possible);
 
   /// Makes the trial's directory, and the checkpoint to go on from one of its own if it is not.
+  /// Verifies that checkpoint: a damaged one ends the start as EndKind::damaged.
   /// @throws StartFailure
   void begin();
   /// What the training code gets to know. @pre begin()
@@ -73,6 +74,7 @@ class TrialProgress {
   [[nodiscard]] TrialLink& link() { return *link_; }
 
  private:
+  void fetch_checkpoint(const engine::CheckpointLocation& source);
   [[nodiscard]] bool is_due() const;
   [[nodiscard]] bool is_saved() const { return saved_iteration_ == iteration_; }
   void save(const track::Writer& writer);

@@ -1,6 +1,7 @@
 #include "runtime/wire.hpp"
 
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -100,6 +101,23 @@ ResourceGrant grant_from(const Json& json) {
   return grant;
 }
 
+Json to_json(const core::SharedManifest& files) {
+  if (!files) return {};
+  Json list = Json::array();
+  for (const core::CheckpointFile& file : *files) {
+    list.push_back({file.path, file.size_bytes, file.hash});
+  }
+  return list;
+}
+
+core::SharedManifest manifest_from(const Json& json) {
+  if (json.is_null()) return {};
+  core::CheckpointManifest files;
+  files.reserve(json.size());
+  for (const Json& file : json) files.push_back({file.at(0), file.at(1), file.at(2)});
+  return std::make_shared<const core::CheckpointManifest>(std::move(files));
+}
+
 Json to_json(const engine::Launch& launch) {
   Json checkpoint;
   if (launch.checkpoint) {
@@ -113,9 +131,11 @@ Json to_json(const engine::Launch& launch) {
           {"grant", to_json(launch.grant)},
           {"seed", launch.seed},
           {"checkpoint", std::move(checkpoint)},
+          {"checkpoint_files", to_json(launch.checkpoint_files)},
           {"adopt_as", launch.adopt_as ? Json(*launch.adopt_as) : Json()},
           {"start_iteration", launch.start_iteration},
           {"start_time_total_s", launch.start_time_total_s},
+          {"stored_until", launch.stored_until},
           {"horizon", to_json(launch.horizon)}};
 }
 
@@ -131,9 +151,11 @@ engine::Launch launch_from(const Json& json) {
   if (const Json& checkpoint = json.at("checkpoint"); !checkpoint.is_null()) {
     launch.checkpoint = engine::CheckpointLocation{checkpoint.at(0), checkpoint.at(1)};
   }
+  launch.checkpoint_files = manifest_from(json.at("checkpoint_files"));
   if (const Json& name = json.at("adopt_as"); !name.is_null()) launch.adopt_as = name;
   json.at("start_iteration").get_to(launch.start_iteration);
   json.at("start_time_total_s").get_to(launch.start_time_total_s);
+  json.at("stored_until").get_to(launch.stored_until);
   launch.horizon = horizon_from(json.at("horizon"));
   return launch;
 }
@@ -142,6 +164,7 @@ Json to_json(const TrialRun& run) {
   return {{"launch", to_json(run.launch)},
           {"experiment_name", run.experiment_name},
           {"experiment_path", run.experiment_path.string()},
+          {"initial_checkpoint", run.initial_checkpoint.string()},
           {"every", run.checkpoint.every},
           {"keep", run.checkpoint.keep},
           {"at_end", run.checkpoint.at_end},
@@ -153,6 +176,7 @@ TrialRun run_from(const Json& json) {
   run.launch = launch_from(json.at("launch"));
   json.at("experiment_name").get_to(run.experiment_name);
   run.experiment_path = json.at("experiment_path").get<std::string>();
+  run.initial_checkpoint = json.at("initial_checkpoint").get<std::string>();
   json.at("every").get_to(run.checkpoint.every);
   json.at("keep").get_to(run.checkpoint.keep);
   json.at("at_end").get_to(run.checkpoint.at_end);
@@ -223,7 +247,8 @@ struct ReportFields {
   Json operator()(const engine::CheckpointStored& r) const {
     return {{"directory", r.directory_name},
             {"iteration", r.training_iteration},
-            {"total_s", r.time_total_s}};
+            {"total_s", r.time_total_s},
+            {"files", to_json(r.files)}};
   }
   Json operator()(const engine::CheckpointFailed& r) const {
     return {{"iteration", r.training_iteration}, {"message", r.message}};
@@ -238,7 +263,7 @@ struct ReportFields {
 
 engine::EndKind end_kind_from(const Json& json) {
   const int kind = json.get<int>();
-  if (kind < 0 || kind > static_cast<int>(engine::EndKind::abandoned)) {
+  if (kind < 0 || kind > static_cast<int>(engine::EndKind::damaged)) {
     throw std::invalid_argument("an end of unknown kind " + std::to_string(kind));
   }
   return static_cast<engine::EndKind>(kind);
@@ -252,7 +277,7 @@ engine::TrialReport trial_report_from(const Json& json) {
       return engine::Reported{result_from(json.at("result"))};
     case 2:
       return engine::CheckpointStored{json.at("directory"), json.at("iteration"),
-                                      json.at("total_s")};
+                                      json.at("total_s"), manifest_from(json.at("files"))};
     case 3:
       return engine::CheckpointFailed{json.at("iteration"), json.at("message")};
     case 4:

@@ -80,7 +80,8 @@ void flush_output() {
 
 bool is_good_end(engine::EndKind kind) {
   return kind == engine::EndKind::finished || kind == engine::EndKind::stopped ||
-         kind == engine::EndKind::paused || kind == engine::EndKind::invalid;
+         kind == engine::EndKind::paused || kind == engine::EndKind::invalid ||
+         kind == engine::EndKind::damaged;
 }
 
 class Worker {

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "checkpoint_files.hpp"
 #include "durable.hpp"
 
 namespace tune::store {
@@ -24,6 +25,15 @@ constexpr std::string_view temporary_prefix = ".tmp-";
 
 Error make_io_error(std::string_view what, const fs::path& path, const std::error_code& reason) {
   return {ErrorCode::io, std::string(what) + " " + path.string() + ": " + reason.message()};
+}
+
+/// Says of which checkpoint `error` is, if that is damaged. A trial's directory begins with its id.
+Error of_checkpoint(const std::string& trial, const std::string& checkpoint, Error error) {
+  if (error.code == ErrorCode::damaged) {
+    error.message = checkpoint + " of trial " + trial.substr(0, trial.find('_')) +
+                    " is damaged: " + error.message;
+  }
+  return error;
 }
 
 /// A name beside `target` that nobody else uses: trials of one process and several processes may
@@ -47,10 +57,12 @@ std::error_code link_tree(const fs::path& from, const fs::path& to) {
   for (fs::recursive_directory_iterator it(from, error), end; !error && it != end;
        it.increment(error)) {
     const fs::path target = to / it->path().lexically_relative(from);
-    if (it->is_directory(error)) {
-      fs::create_directory(target, error);
-    } else if (it->is_symlink(error)) {
+    const fs::file_status status = it->symlink_status(error);
+    if (error) break;
+    if (fs::is_symlink(status)) {  // a link to a directory, too, is no directory
       fs::copy_symlink(it->path(), target, error);
+    } else if (fs::is_directory(status)) {
+      fs::create_directory(target, error);
     } else {
       fs::create_hard_link(it->path(), target, error);
       if (error) fs::copy_file(it->path(), target, error);
@@ -73,10 +85,16 @@ PendingCheckpoint::~PendingCheckpoint() {
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 
-Expected<void> PendingCheckpoint::commit() {
+Expected<core::CheckpointManifest> PendingCheckpoint::commit() {
   TUNE_ASSERT(!temporary_.empty());
-  if (const auto synced = sync_tree(temporary_); !synced) return synced.error();
-  if (const auto renamed = replace_directory(temporary_, target_); !renamed) return renamed.error();
+  auto manifest = sync_and_list(temporary_);
+  if (!manifest) return manifest;
+  if (const auto renamed = rename(); !renamed) return renamed.error();
+  return manifest;
+}
+
+Expected<void> PendingCheckpoint::rename() {
+  if (const auto renamed = replace_directory(temporary_, target_); !renamed) return renamed;
   temporary_.clear();
   return sync_directory(target_.parent_path());
 }
@@ -98,22 +116,49 @@ Expected<PendingCheckpoint> CheckpointStore::begin(const std::string& trial,
   return PendingCheckpoint(temporary, target);
 }
 
-Expected<void> CheckpointStore::adopt(const std::string& source_trial,
-                                      const std::string& source_checkpoint,
-                                      const std::string& trial,
-                                      const std::string& checkpoint) const {
-  const fs::path source = path(source_trial, source_checkpoint);
-  std::error_code error;
-  if (!fs::is_directory(source, error)) {
-    if (!error) error = std::make_error_code(std::errc::not_a_directory);
-    return make_io_error("cannot read checkpoint", source, error);
+Expected<core::CheckpointManifest> CheckpointStore::adopt(const std::string& source_trial,
+                                                          const std::string& source_checkpoint,
+                                                          const core::CheckpointManifest* manifest,
+                                                          const std::string& trial,
+                                                          const std::string& checkpoint) const {
+  if (const auto there = require_directory(source_trial, source_checkpoint); !there) {
+    return there.error();
   }
   auto pending = begin(trial, checkpoint);
   if (!pending) return pending.error();
-  if ((error = link_tree(source, pending->path()))) {
+  const fs::path source = path(source_trial, source_checkpoint);
+  if (const std::error_code error = link_tree(source, pending->path())) {
     return make_io_error("cannot copy checkpoint", source, error);
   }
-  return pending->commit();
+  // One reading of what was made tells whether the original is sound as well.
+  auto made = sync_and_list(pending->path());
+  if (!made) return made;
+  const std::string damage = manifest == nullptr ? "" : describe_damage(*made, *manifest);
+  if (!damage.empty()) {
+    return of_checkpoint(source_trial, source_checkpoint, {ErrorCode::damaged, damage});
+  }
+  if (const auto renamed = pending->rename(); !renamed) return renamed.error();
+  return made;
+}
+
+Expected<void> CheckpointStore::require_directory(const std::string& trial,
+                                                  const std::string& checkpoint) const {
+  const fs::path directory = path(trial, checkpoint);
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(directory, error);
+  if (fs::is_directory(status)) return {};
+  if (!fs::status_known(status)) return make_io_error("cannot read checkpoint", directory, error);
+  const std::string fault = fs::exists(status) ? directory.string() + " is no directory"
+                                               : "there is no directory " + directory.string();
+  return of_checkpoint(trial, checkpoint, {ErrorCode::damaged, fault});
+}
+
+Expected<void> CheckpointStore::verify(const std::string& trial, const std::string& checkpoint,
+                                       const core::CheckpointManifest& manifest) const {
+  if (const auto there = require_directory(trial, checkpoint); !there) return there;
+  const auto compared = compare_files(path(trial, checkpoint), manifest);
+  if (!compared) return of_checkpoint(trial, checkpoint, compared.error());
+  return {};
 }
 
 Expected<void> CheckpointStore::remove(const std::string& trial,
@@ -143,6 +188,29 @@ Expected<void> CheckpointStore::remove_unfinished(const std::string& trial,
   if (error == std::errc::no_such_file_or_directory) return {};
   if (error) return make_io_error("cannot read", directory, error);
   return {};
+}
+
+Expected<std::vector<std::string>> CheckpointStore::clean(const std::string& trial,
+                                                          const std::set<std::string>& keep) const {
+  std::vector<std::string> doomed;
+  std::error_code error;
+  const fs::path directory = experiment_ / trial;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    std::string name = it->path().filename().string();
+    const bool is_left_over = name.starts_with(temporary_prefix) ||
+                              (name.starts_with(checkpoint_prefix) && !keep.contains(name));
+    const fs::file_status status = it->symlink_status(error);
+    if (error) break;
+    if (is_left_over && fs::is_directory(status)) doomed.push_back(std::move(name));
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return make_io_error("cannot read", directory, error);
+  }
+  std::sort(doomed.begin(), doomed.end());
+  for (const std::string& name : doomed) {
+    if (const auto removed = remove(trial, name); !removed) return removed.error();
+  }
+  return doomed;
 }
 
 Expected<std::vector<std::string>> CheckpointStore::list(const std::string& trial) const {

@@ -138,6 +138,14 @@ void draw_failure_options(Dice& dice, engine::EngineOptions& options) {
   options.fail_fast = dice.chance(0.05);
 }
 
+void draw_kept_checkpoints(Dice& dice, engine::EngineOptions& options) {
+  if (dice.chance(0.5)) return;
+  options.checkpoint.keep_best = dice.between(1, 3);
+  if (options.objective && dice.chance(0.5)) return;
+  options.checkpoint.metric = "loss";
+  options.checkpoint.mode = Mode::min;
+}
+
 NetworkOptions draw_network(Dice& dice) {
   if (dice.chance(0.3)) return {};
   return {.min_delay_s = 0.001,
@@ -254,13 +262,17 @@ History run_history(std::uint64_t seed, SchedulerKind kind,
   options.engine = draw_engine_options(dice, seed);
   Dice failure_dice(seed, "failures");
   draw_failure_options(failure_dice, options.engine);
+  Dice checkpoint_dice(seed, "checkpoints");
+  draw_kept_checkpoints(checkpoint_dice, options.engine);
   if (kind == SchedulerKind::asha) options.engine.objective = Objective{"score", Mode::max};
   options.network = draw_network(dice);
   options.searcher = draw_searcher(dice, history);
   options.saves_before_it_waits = dice.chance(0.5);
   options.trace = trace;
-  EngineWorld world(options, draw_scheduler(dice, kind, options.engine),
-                    random_behaviour(draw_behaviour(dice, options.engine, seed)));
+  std::unique_ptr<TrialScheduler> scheduler = draw_scheduler(dice, kind, options.engine);
+  RandomBehaviourOptions behaviour = draw_behaviour(dice, options.engine, seed);
+  behaviour.damage = checkpoint_dice.chance(0.5) ? checkpoint_dice.real(0, 0.9) : 0;
+  EngineWorld world(options, std::move(scheduler), random_behaviour(behaviour));
   const std::int64_t nodes = dice.between(1, 5);
   for (std::int64_t i = 0; i < nodes; ++i) {
     const ResourceAmounts offer = draw_capacity(dice);

@@ -31,6 +31,12 @@ class RandomBehaviour final : public TrialBehaviour {
     return outcome;
   }
 
+  std::string damage(const engine::Launch& launch) override {
+    Random random(options_.seed, "damage", launch.trial.value(), launch.incarnation);
+    if (random.uniform() >= options_.damage) return {};
+    return launch.checkpoint->directory_name + " is damaged";
+  }
+
   std::string load(const engine::Launch& launch) override {
     Random random(options_.seed, "load", launch.trial.value(), launch.incarnation);
     return random.uniform() < options_.load_failure ? "load_checkpoint threw" : "";

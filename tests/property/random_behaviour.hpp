@@ -12,6 +12,7 @@ struct RandomBehaviourOptions {
   std::uint64_t seed = 0;
   double setup_failure = 0;      ///< Each start.
   double load_failure = 0;       ///< Each start from a checkpoint.
+  double damage = 0;             ///< Each start from a checkpoint: it is damaged.
   double step_failure = 0;       ///< Each step.
   double save_failure = 0;       ///< Each save.
   double invalid = 0;            ///< A trial, at every start.

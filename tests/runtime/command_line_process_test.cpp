@@ -99,16 +99,26 @@ TEST_CASE("worker processes serve a program that has options of tune's", "[comma
 
 TEST_CASE("a name from the command line serves one experiment", "[command_line]") {
   const TemporaryFolder folder;
-  const Outcome outcome =
-      run_program({"--run", "--run", "--tune-isolation=threads", "--tune-name=once",
-                   "--tune-storage-path=" + folder.path().string()});
-  CHECK(outcome.exit_code == 1);
-  REQUIRE(outcome.out.size() == 5);
-  CHECK(outcome.out[3] == "3 trials of 3");
-  CHECK_THAT(outcome.out[4], Contains((folder.path() / "once").string()) &&
-                                 Contains("there are results in it already") &&
-                                 Contains("(the command line sets ") &&
-                                 Contains("--tune-name=once"));
+  const Lines options{"--tune-isolation=threads", "--tune-name=once",
+                      "--tune-storage-path=" + folder.path().string()};
+  const auto run = [&](Lines arguments) {
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return run_program(arguments);
+  };
+  SECTION("of two the second is refused") {
+    const Outcome outcome = run({"--run", "--run-other"});
+    CHECK(outcome.exit_code == 1);
+    REQUIRE(outcome.out.size() == 5);
+    CHECK(outcome.out[3] == "3 trials of 3");
+    CHECK(outcome.out[4] ==
+          "--tune-name=once names one experiment, and this program runs several: experiment "
+          "\"set_by_the_program\" has it, and experiment \"another\" cannot have it, too");
+  }
+  SECTION("the same one may be run twice: the second time it is complete") {
+    const Outcome outcome = run({"--run", "--run"});
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.out == Lines{"--run", "--run", "end", "3 trials of 3", "3 trials of 3"});
+  }
 }
 
 TEST_CASE("what is wrong with tune's options ends the program with exit code 2", "[command_line]") {

@@ -1,8 +1,10 @@
 // A program with options of its own beside tune's, for the tests that run it: prints each argument
-// that tune::init() leaves it, and then runs an experiment for each --run among them.
+// that tune::init() leaves it, and then runs an experiment for each --run and --run-other among
+// them.
 #include <exception>
 #include <iostream>
 #include <string_view>
+#include <vector>
 
 #include <tune/tune.hpp>
 
@@ -13,9 +15,9 @@ void train(const tune::Config& config) {
 }
 TUNE_REGISTER_FUNCTION(train)
 
-void run() {
+void run(const char* name) {
   tune::Experiment experiment{
-      .name = "set_by_the_program",
+      .name = name,
       .storage_path = "/nowhere",
       .space = {{"x", tune::uniform(0.0, 1.0)}},
       .metric = "loss",
@@ -35,15 +37,16 @@ void run() {
 
 int main(int argc, char** argv) {
   tune::init(argc, argv);
-  int runs = 0;
+  std::vector<const char*> names;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     std::cout << argument << std::endl;
-    if (argument == "--run") ++runs;
+    if (argument == "--run") names.push_back("set_by_the_program");
+    if (argument == "--run-other") names.push_back("another");
   }
   std::cout << (argv[argc] == nullptr ? "end" : "argv has no end") << std::endl;
   try {
-    for (; runs > 0; --runs) run();
+    for (const char* name : names) run(name);
   } catch (const std::exception& error) {
     std::cout << error.what() << std::endl;
     return 1;

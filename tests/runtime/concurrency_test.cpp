@@ -207,7 +207,7 @@ TEST_CASE("a slow callback holds its trial back and loses nothing", "[concurrenc
   CHECK(callback->seen == 3000);
   CHECK(iterations(results[0]) == counted_to(3000));
   CHECK(callback->got_ahead);
-  CHECK(callback->most_unseen <= 256);
+  CHECK(callback->most_unseen <= 2600);  // 4000 records, two a result, and one trial's credit
 }
 
 }  // namespace

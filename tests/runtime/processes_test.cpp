@@ -130,7 +130,7 @@ TEST_CASE("values come through a process as they are", "[processes]") {
       experiment);
   REQUIRE(results.size() == 1);
   CHECK(results[0].config == Config(Json{{"tiny", 5e-324}, {"list", {1, 1.0, "1", true}}}));
-  const Metrics& metrics = results[0].metrics;
+  const Metrics metrics = results[0].metrics;
   CHECK(std::isnan(metrics.at("nan").as_double()));
   CHECK(metrics.at("inf").as_double() == -std::numeric_limits<double>::infinity());
   CHECK(std::signbit(metrics.at("zero").as_double()));

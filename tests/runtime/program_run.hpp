@@ -55,7 +55,15 @@ class ProgramRun {
   ProgramRun(const ProgramRun&) = delete;
   ProgramRun& operator=(const ProgramRun&) = delete;
 
+  [[nodiscard]] pid_t pid() const { return pid_; }
   void kill() const { ::kill(pid_, SIGKILL); }
+  /// Whether it has ended by itself, or was killed.
+  [[nodiscard]] bool has_ended() const {
+    siginfo_t info{};
+    return has_ended_ ||
+           (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == pid_);
+  }
   void close_input() {
     if (in_ >= 0) ::close(std::exchange(in_, -1));
   }

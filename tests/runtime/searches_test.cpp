@@ -55,7 +55,7 @@ TEST_CASE("SE-08: of nine points on four slots one fails and the run ends by its
   CHECK(results.experiment_end().failed_trials == 1);
   CHECK(results.experiment_end().unfinished_trials == 0);
   REQUIRE(results.errors().size() == 1);
-  CHECK(results.errors()[0].get().config["b"].get<std::string>() == "y");
+  CHECK(results.errors()[0].config["b"].get<std::string>() == "y");
 }
 
 TEST_CASE("SE-08: max_trials beyond and within the nine points", "[SE-08]") {

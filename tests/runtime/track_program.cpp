@@ -99,7 +99,7 @@ void report_twice_where_nothing_can_be_written() {
 /// Files may not grow beyond a size that some reports reach.
 void fill_the_disk() {
   std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{8192, 8192};
+  const rlimit limit{1 << 20, 1 << 20};  // the journal's tables alone are not so large
   ::setrlimit(RLIMIT_FSIZE, &limit);
   int i = 0;
   try {

@@ -163,6 +163,8 @@ class Reader {
         options.every = whole(value);
       } else if (name == "keep") {
         options.keep = whole(value);
+      } else if (name == "keep_best") {
+        options.keep_best = whole(value);
       } else {
         throw std::invalid_argument("unknown checkpoint option " + name);
       }
@@ -229,6 +231,9 @@ class Reader {
     } else if (what == "cannot") {
       expect_word("load");
       trial.unloadable = take();
+    } else if (what == "finds") {
+      trial.damaged.insert(take());
+      expect_word("damaged");
     } else if (what == "deaf") {
       trial.deaf_for_steps = static_cast<int>(whole(take()));
     } else {

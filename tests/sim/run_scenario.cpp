@@ -56,6 +56,11 @@ class ScriptedBehaviour final : public TrialBehaviour {
     return outcome;
   }
 
+  std::string damage(const engine::Launch& launch) override {
+    const std::string& name = launch.checkpoint->directory_name;
+    return scenario_.of(launch.trial).damaged.contains(name) ? name + " is damaged" : std::string();
+  }
+
   std::string load(const engine::Launch& launch) override {
     const std::string& text = scenario_.of(launch.trial).unloadable;
     return loaded_.insert(launch.trial).second ? text : std::string();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,10 @@ struct ScriptedTrial {
     std::int64_t times = 1;
   };
   std::vector<Failure> failures;
-  std::string invalid;     ///< Not empty: setup refuses the configuration so.
-  std::string unloadable;  ///< Not empty: the first checkpoint cannot be loaded.
-  int deaf_for_steps = 0;  ///< Steps that it makes before it heeds an order.
+  std::string invalid;            ///< Not empty: setup refuses the configuration so.
+  std::string unloadable;         ///< Not empty: the first checkpoint cannot be loaded.
+  std::set<std::string> damaged;  ///< Checkpoints that it finds damaged.
+  int deaf_for_steps = 0;         ///< Steps that it makes before it heeds an order.
 };
 
 struct ScriptedEvent {

@@ -70,6 +70,11 @@ TUNE_SCENARIO_CASE("FA-06: invalid configurations end the search at their bound"
 TUNE_SCENARIO_CASE("RS-01: where nodes may join a request waits for a bigger one",
                    "wait_for_a_bigger_node.txt")
 TUNE_SCENARIO_CASE("a clone that cannot be loaded is undone", "exploit_undone.txt")
+TUNE_SCENARIO_CASE("FA-08: behind a damaged checkpoint a trial goes on from the one before it",
+                   "damaged_newest.txt")
+TUNE_SCENARIO_CASE("FA-08: a trial whose checkpoints are all damaged is an error",
+                   "damaged_all.txt")
+TUNE_SCENARIO_CASE("the best checkpoints are kept beside the newest", "keep_best.txt")
 TUNE_SCENARIO_CASE("with one slot a trial that goes back waits for its turn",
                    "one_slot_crash_in_turn.txt")
 TUNE_SCENARIO_CASE("SE-08: of nine points one fails and eight end well", "one_of_nine_fails.txt")

@@ -21,6 +21,7 @@ CAF = r"caf/"
 SQLITE = r"sqlite3\.h|SQLiteCpp/"
 EIGEN = r"Eigen/"
 ZLIB = r"zlib\.h"
+XXHASH = r"xxhash\.h"  # checksums of checkpoints
 CUDA = r"cuda|cublas|curand|cudnn|nvml"
 DEMANGLER = r"cxxabi\.h"  # the name of a class, for messages
 CATCH = r"catch2/"
@@ -50,7 +51,7 @@ FOLDERS = [
     # The registries serve static initialisation and plugins on any thread: they lock.
     Folder("libtune/engine/registry.cpp", own=["engine", "core"], others=[JSON]),
     Folder("libtune/engine", own=["engine", "core"], others=[JSON], pure=True),
-    Folder("libtune/store", own=["store", "core"], others=[JSON, SQLITE, SYSTEM]),
+    Folder("libtune/store", own=["store", "core"], others=[JSON, SQLITE, XXHASH, SYSTEM]),
     Folder("libtune/report", own=["report", "core"], others=[JSON, SYSTEM]),
     Folder("libtune/runtime", own=["runtime", "engine", "store", "report", "core"], public=PLUGINS,
            others=[JSON, CAF, PROGRAM_OPTIONS, SYSTEM]),
@@ -164,7 +165,7 @@ class Checker:
             if folder.pure and included in IMPURE_HEADERS:
                 self.fault(name, line, f"{folder.path} has no thread, clock or file: <{included}>")
         elif not any(re.match(pattern, included) for pattern in folder.others):
-            known = [JSON, CAF, SQLITE, EIGEN, ZLIB, CUDA, CATCH, BENCHMARK]
+            known = [JSON, CAF, SQLITE, EIGEN, ZLIB, XXHASH, CUDA, CATCH, BENCHMARK]
             is_system = included.endswith(".h") and not any(re.match(p, included) for p in known)
             if not (is_system and SYSTEM in folder.others):
                 self.fault(name, line, f"{folder.path} may not include <{included}>")
@@ -246,7 +247,7 @@ SOUND = {
     "libtune/core/include/core/key.hpp": "#pragma once\n#include <chrono>\n#include <filesystem>\n",
     "libtune/core/key.cpp": '#include "core/key.hpp"\n// steady_clock::now in words\nconst char* a = "getenv";\n',
     "libtune/engine/include/engine/state.hpp": '#pragma once\n#include "core/key.hpp"\n',
-    "libtune/store/lock.cpp": "#include <sqlite3.h>\n#include <sys/file.h>\n#include <mutex>\n",
+    "libtune/store/lock.cpp": "#include <sqlite3.h>\n#include <xxhash.h>\n#include <sys/file.h>\n#include <mutex>\n",
     "libtune/report/include/report/csv.hpp": "#pragma once\n#include <tune/json.hpp>\n",
     "libtune/runtime/driver.cpp": '#include <caf/all.hpp>\n#include "engine/state.hpp"\n#include "report/csv.hpp"\n',
     "libtune/runtime/options.cpp": "#include <boost/program_options.hpp>\n#include <tune/json.hpp>\n",
@@ -263,6 +264,7 @@ PLANTED = [
     ("libtune/store/x.cpp", "#include <caf/actor.hpp>\n", "may not include <caf/actor.hpp>"),
     ("libtune/include/tune/x.hpp", "#pragma once\n#include <caf/actor.hpp>\n", "may not include <caf"),
     ("libtune/runtime/x.cpp", "#include <sqlite3.h>\n", "libtune/runtime may not include <sqlite3.h>"),
+    ("libtune/runtime/x.cpp", "#include <xxhash.h>\n", "libtune/runtime may not include <xxhash.h>"),
     ("trainables/x.cpp", "#include <cuda_runtime.h>\n", "trainables may not include <cuda_runtime.h>"),
     ("libtune/core/x.cpp", '#include "engine/state.hpp"\n', 'libtune/core may not include "engine/state.hpp"'),
     ("libtune/store/x.cpp", '#include "report/csv.hpp"\n', 'libtune/store may not include "report/csv.hpp"'),

@@ -195,6 +195,9 @@ void EngineChecker::accept_end(TrialId id, const engine::Ended& ended) {
       trial.is_lost = true;
       has_lost_slots_ = true;
       break;
+    case engine::EndKind::damaged:
+      note_damage(running);
+      break;
     case engine::EndKind::stopped:
     case engine::EndKind::paused:
       break;

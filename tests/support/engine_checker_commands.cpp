@@ -101,12 +101,13 @@ void EngineChecker::on(const engine::Launch& command) {
   }
   if (command.trial_name != trial.name) broken(command.trial, "launched under another name");
   check_request(command);
-  const std::string weights = check_source(trial, command);
+  const CheckpointLog source = check_source(trial, command);
   ledger_.grant(command.node, command.grant);
   trial.launches.push_back(command);
   trial.running = RunningStart{};
   trial.running->launch = command;
-  trial.running->weights = weights;
+  trial.running->weights = source.weights;
+  trial.running->score = source.score;
   trial.running->horizon = command.horizon;
   trial.running->needs_checkpoint = command.checkpoint.has_value();
   trial.state = TrialState::running;
@@ -129,59 +130,6 @@ void EngineChecker::check_request(const engine::Launch& launch) const {
     if (ResourceAmounts(request) == launch.grant.amounts) return;
   }
   broken(launch.trial, "granted " + launch.grant.amounts.describe() + ", which is not its request");
-}
-
-std::string EngineChecker::check_source(const TrialLog& trial, const engine::Launch& launch) const {
-  if (launch.adopt_as) return check_adoption(trial, launch);
-  const std::string start = "started from iteration " + std::to_string(launch.start_iteration);
-  if (trial.checkpoints.empty()) {
-    if (launch.checkpoint || launch.start_iteration != 0 || launch.start_time_total_s != 0) {
-      broken(launch.trial, start + " though it has no checkpoint");
-    }
-    if (!(launch.config == trial.first_config)) {
-      broken(launch.trial, "starts anew with another configuration than its first");
-    }
-    return {};
-  }
-  const CheckpointLog& checkpoint = trial.checkpoints.back();
-  if (!launch.checkpoint || launch.checkpoint->trial_name != trial.name ||
-      launch.checkpoint->directory_name != checkpoint.directory_name ||
-      launch.start_iteration != checkpoint.training_iteration ||
-      launch.start_time_total_s != checkpoint.time_total_s) {
-    broken(launch.trial, start + ", not from its newest checkpoint, " + checkpoint.directory_name);
-  }
-  if (!(launch.config == checkpoint.config)) {
-    broken(launch.trial, start + " with another configuration than the checkpoint's");
-  }
-  return checkpoint.weights;
-}
-
-std::string EngineChecker::check_adoption(const TrialLog& trial,
-                                          const engine::Launch& launch) const {
-  if (!launch.checkpoint) broken(launch.trial, "adopts no checkpoint");
-  const auto source = names_.find(launch.checkpoint->trial_name);
-  if (source == names_.end()) broken(launch.trial, "adopts a checkpoint of no trial");
-  const TrialLog& donor = trials_.at(source->second);
-  const bool exists =
-      std::any_of(donor.checkpoints.begin(), donor.checkpoints.end(), [&](const auto& checkpoint) {
-        return checkpoint.directory_name == launch.checkpoint->directory_name;
-      });
-  if (!exists) broken(launch.trial, "adopts a checkpoint that is not recorded or deleted");
-  const CheckpointLog* decided = nullptr;
-  for (const Exploit& exploit : exploits_.at(launch.trial)) {
-    if (exploit.source != source->second || !(exploit.config == launch.config)) continue;
-    for (const CheckpointLog& newest : exploit.newest) {
-      if (newest.directory_name == launch.checkpoint->directory_name) decided = &newest;
-    }
-  }
-  if (decided == nullptr) broken(launch.trial, "adopts what nobody decided");
-  const double time = trial.line.empty() ? 0 : trial.line.back().time_total_s;
-  if (launch.start_iteration != static_cast<std::int64_t>(trial.line.size()) ||
-      launch.start_time_total_s != time) {
-    broken(launch.trial, "its counters do not go on: " + std::to_string(trial.line.size()) +
-                             " results, goes on from " + std::to_string(launch.start_iteration));
-  }
-  return decided->weights;
 }
 
 RunningStart& EngineChecker::ordered(TrialId id, std::uint32_t incarnation, NodeId node,
@@ -229,27 +177,6 @@ void EngineChecker::on(const engine::Stop& command) {
   if (start.stop_ordered) broken(command.trial, "stop after stop");
   start.stop_ordered = true;
   stopped_now_.push_back(command.trial);
-}
-
-void EngineChecker::on(const engine::DeleteCheckpoint& command) {
-  const engine::CheckpointLocation& location = command.checkpoint;
-  const auto name = names_.find(location.trial_name);
-  if (name == names_.end()) throw BrokenInvariant("deletes a checkpoint of no trial");
-  auto& checkpoints = trials_.at(name->second).checkpoints;
-  const auto found = std::find_if(checkpoints.begin(), checkpoints.end(), [&](const auto& log) {
-    return log.directory_name == location.directory_name;
-  });
-  if (found == checkpoints.end()) {
-    broken(name->second, "deletes " + location.directory_name + ", which is not recorded");
-  }
-  if (is_checkpoint_needed(location)) {
-    broken(name->second, "deletes " + location.directory_name + ", which a launch needs");
-  }
-  if (static_cast<std::int64_t>(checkpoints.size()) <= options_.checkpoint.keep ||
-      std::next(found) == checkpoints.end()) {
-    broken(name->second, "deletes " + location.directory_name + ", one of the newest to keep");
-  }
-  checkpoints.erase(found);
 }
 
 void EngineChecker::on(const engine::SetTimer& command) {

@@ -130,38 +130,6 @@ void EngineChecker::check_done(TrialId id, const Arrival& arrival, const Result&
                     (call != nullptr && call->threw && interrupted_ == Certainty::no);
 }
 
-void EngineChecker::on(const engine::RecordCheckpoint& command) {
-  TrialLog& trial = unended(command.trial, "a checkpoint recorded");
-  const Arrival& arrival = next_arrival(command.trial, command.incarnation, false);
-  const auto& stored = std::get<engine::CheckpointStored>(arrival.report);
-  if (stored.training_iteration != command.training_iteration ||
-      stored.directory_name != command.directory_name) {
-    broken(command.trial, "a checkpoint is recorded otherwise than it was stored");
-  }
-  if (static_cast<std::int64_t>(trial.line.size()) < command.training_iteration) {
-    broken(command.trial, "a checkpoint is recorded before the results that it covers");
-  }
-  const RunningStart& start = trial.running ? *trial.running : ended_now_.at(command.trial);
-  const bool is_loaded = command.training_iteration == start.launch.start_iteration;
-  const CheckpointLog log{.training_iteration = command.training_iteration,
-                          .directory_name = command.directory_name,
-                          .weights = is_loaded ? start.weights
-                                               : weights_after(command.trial, command.incarnation,
-                                                               command.training_iteration),
-                          .time_total_s = stored.time_total_s,
-                          .config = start.launch.config};
-  std::erase_if(trial.checkpoints, [&](const CheckpointLog& other) {
-    return other.directory_name == log.directory_name;
-  });
-  trial.checkpoints.push_back(log);
-  trial.checkpoint_records.push_back(command.training_iteration);
-  for (auto& [target, exploits] : exploits_) {
-    for (Exploit& exploit : exploits) {
-      if (exploit.is_new && exploit.source == command.trial) exploit.newest.push_back(log);
-    }
-  }
-}
-
 void EngineChecker::on(const engine::RecordTrialState& command) {
   TrialLog& trial = unended(command.trial, "a state recorded");
   if (command.state == TrialState::error && command.error.empty()) {

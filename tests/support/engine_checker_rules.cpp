@@ -220,7 +220,8 @@ void EngineChecker::check_trial(TrialId id, const TrialLog& trial) const {
   if (trial.is_lost && !trial.has_ended() && interrupted_ == Certainty::no) {
     broken(id, "was abandoned and did not end");
   }
-  if (trial.was_interrupted && trial.has_ended() && !trial.stop_decided && !trial.lacked_metric) {
+  if (trial.was_interrupted && trial.has_ended() && !trial.stop_decided && !trial.lacked_metric &&
+      !trial.has_lost_all()) {
     broken(id, "is ended by an interrupt");
   }
   if (ended != ended_now_.end() && !must_end && !was_stopped && options_.max_failures >= 0 &&
@@ -228,20 +229,12 @@ void EngineChecker::check_trial(TrialId id, const TrialLog& trial) const {
     broken(id, "failed more often than it may and is no error");
   }
   if (trial.state == TrialState::error && !trial.was_invalid && !trial.lacked_metric &&
-      !trial.is_lost && !trial.launches.empty() && trial.failures > 0 &&
+      !trial.is_lost && !trial.has_lost_all() && !trial.launches.empty() && trial.failures > 0 &&
       (options_.max_failures < 0 || trial.failures <= options_.max_failures) && !must_end &&
       !was_stopped && !requests_.contains(id) && !options_.resources.of) {
     broken(id, "is an error before its retries are used up");
   }
-  // Those that a clone was decided on stay until it has them.
-  const auto needed = std::count_if(exploits_.begin(), exploits_.end(), [&](const auto& entry) {
-    return !trials_.at(entry.first).has_ended() &&
-           std::any_of(entry.second.begin(), entry.second.end(),
-                       [&](const Exploit& exploit) { return exploit.source == id; });
-  });
-  if (static_cast<std::int64_t>(trial.checkpoints.size()) > options_.checkpoint.keep + 1 + needed) {
-    broken(id, "keeps " + std::to_string(trial.checkpoints.size()) + " checkpoints");
-  }
+  check_checkpoints(id, trial);
 }
 
 void EngineChecker::check_counts(const engine::Engine& engine) const {

@@ -74,8 +74,8 @@ std::string describe_report(const TrialReport& report) {
                  },
                  [](const Warned& w) { return Line("warned").quote("text", w.text).text(); },
                  [](const Ended& e) {
-                   static constexpr std::array kinds = {"finished", "stopped", "paused",
-                                                        "failed",   "invalid", "abandoned"};
+                   static constexpr std::array kinds = {"finished", "stopped",   "paused", "failed",
+                                                        "invalid",  "abandoned", "damaged"};
                    return Line("ended")
                        .add("kind", kinds.at(static_cast<std::size_t>(e.kind)))
                        .quote("message", e.message)
@@ -209,80 +209,84 @@ std::string describe(const Event& event) {
 
 std::string describe(const Command& command) {
   return std::visit(
-      Overloaded{[](const AskSearcher& c) { return Line("ask").add("trial", c.trial).text(); },
-                 [](const TellSearcherResult& c) {
-                   return Line("tell_result")
-                       .add("trial", c.trial)
-                       .add("config", c.config.dump())
-                       .add(c.result)
-                       .text();
-                 },
-                 [](const TellSearcherCompleted& c) {
-                   return Line("tell_completed")
-                       .add("trial", c.trial)
-                       .add("config", c.config.dump())
-                       .add(c.last)
-                       .text();
-                 },
-                 [](const TellSearcherFailed& c) {
-                   return Line("tell_failed")
-                       .add("trial", c.trial)
-                       .add("config", c.config.dump())
-                       .add("infeasible", c.infeasible)
-                       .text();
-                 },
-                 [](const Launch& c) { return describe_launch(c); },
-                 [](const Proceed& c) {
-                   return to_trial("proceed", c).text() + " " + describe(c.horizon);
-                 },
-                 [](const Save& c) { return to_trial("save", c).text(); },
-                 [](const Pause& c) { return to_trial("pause", c).text(); },
-                 [](const Stop& c) { return to_trial("stop", c).add("save", c.save).text(); },
-                 [](const DeleteCheckpoint& c) {
-                   return Line("delete")
-                       .add("checkpoint",
-                            c.checkpoint.trial_name + "/" + c.checkpoint.directory_name)
-                       .text();
-                 },
-                 [](const SetTimer& c) {
-                   return Line("set_timer").add("timer", c.timer).add("at", c.at.count()).text();
-                 },
-                 [](const RecordTrialAdded& c) {
-                   return Line("record_added")
-                       .add("trial", c.trial)
-                       .add("name", c.name)
-                       .add("config", c.config.dump())
-                       .text();
-                 },
-                 [](const RecordTrialStarted& c) { return describe_started(c.start); },
-                 [](const RecordResult& c) {
-                   return Line("record_result")
-                       .add("trial", c.trial)
-                       .add("incarnation", c.incarnation)
-                       .add(c.result)
-                       .text();
-                 },
-                 [](const RecordCheckpoint& c) {
-                   return Line("record_checkpoint")
-                       .add("trial", c.trial)
-                       .add("incarnation", c.incarnation)
-                       .add("directory", c.directory_name)
-                       .add("iteration", c.training_iteration)
-                       .text();
-                 },
-                 [](const RecordTrialState& c) { return describe_record(c); },
-                 [](const RecordRestarted& c) {
-                   return Line("restarted").add("trial", c.trial).text();
-                 },
-                 [](const RecordExplanation& c) {
-                   return Line("explain").add("trial", c.trial).quote("reason", c.reason).text();
-                 },
-                 [](const RecordWarning& c) {
-                   Line line("warning");
-                   if (c.trial) line.add("trial", *c.trial);
-                   return line.quote("text", c.text).text();
-                 },
-                 [](const Finish& c) { return describe_end(c.end); }},
+      Overloaded{
+          [](const AskSearcher& c) { return Line("ask").add("trial", c.trial).text(); },
+          [](const TellSearcherResult& c) {
+            return Line("tell_result")
+                .add("trial", c.trial)
+                .add("config", c.config.dump())
+                .add(c.result)
+                .text();
+          },
+          [](const TellSearcherCompleted& c) {
+            return Line("tell_completed")
+                .add("trial", c.trial)
+                .add("config", c.config.dump())
+                .add(c.last)
+                .text();
+          },
+          [](const TellSearcherFailed& c) {
+            return Line("tell_failed")
+                .add("trial", c.trial)
+                .add("config", c.config.dump())
+                .add("infeasible", c.infeasible)
+                .text();
+          },
+          [](const Launch& c) { return describe_launch(c); },
+          [](const Proceed& c) {
+            return to_trial("proceed", c).text() + " " + describe(c.horizon);
+          },
+          [](const Save& c) { return to_trial("save", c).text(); },
+          [](const Pause& c) { return to_trial("pause", c).text(); },
+          [](const Stop& c) { return to_trial("stop", c).add("save", c.save).text(); },
+          [](const DeleteCheckpoint& c) {
+            return Line("delete")
+                .add("checkpoint", c.checkpoint.trial_name + "/" + c.checkpoint.directory_name)
+                .text();
+          },
+          [](const SetTimer& c) {
+            return Line("set_timer").add("timer", c.timer).add("at", c.at.count()).text();
+          },
+          [](const RecordTrialAdded& c) {
+            return Line("record_added")
+                .add("trial", c.trial)
+                .add("name", c.name)
+                .add("config", c.config.dump())
+                .text();
+          },
+          [](const RecordTrialStarted& c) { return describe_started(c.start); },
+          [](const RecordResult& c) {
+            return Line("record_result")
+                .add("trial", c.trial)
+                .add("incarnation", c.incarnation)
+                .add(c.result)
+                .text();
+          },
+          [](const RecordCheckpoint& c) {
+            return Line("record_checkpoint")
+                .add("trial", c.trial)
+                .add("incarnation", c.incarnation)
+                .add("directory", c.directory_name)
+                .add("iteration", c.training_iteration)
+                .text();
+          },
+          [](const RecordCheckpointDamaged& c) {
+            return Line("record_damaged")
+                .add("trial", c.trial)
+                .add("directory", c.directory_name)
+                .text();
+          },
+          [](const RecordTrialState& c) { return describe_record(c); },
+          [](const RecordRestarted& c) { return Line("restarted").add("trial", c.trial).text(); },
+          [](const RecordExplanation& c) {
+            return Line("explain").add("trial", c.trial).quote("reason", c.reason).text();
+          },
+          [](const RecordWarning& c) {
+            Line line("warning");
+            if (c.trial) line.add("trial", *c.trial);
+            return line.quote("text", c.text).text();
+          },
+          [](const Finish& c) { return describe_end(c.end); }},
       command);
 }
 

@@ -19,6 +19,14 @@ SimulatedTrial::SimulatedTrial(engine::Launch launch, CheckpointOptions checkpoi
       horizon_(launch_.horizon) {}
 
 void SimulatedTrial::start() {
+  if (launch_.checkpoint) {
+    // Looked at before any training code runs.
+    const std::string damage = behaviour_.damage(launch_);
+    if (!damage.empty()) {
+      tell(engine::Started{});
+      return end(engine::EndKind::damaged, damage);
+    }
+  }
   const StepOutcome outcome = behaviour_.setup(launch_);
   if (!outcome.is_silent) tell(engine::Started{});
   surroundings_.after(outcome.seconds, [this, outcome] { set_up(outcome); });
@@ -189,7 +197,7 @@ void SimulatedTrial::tell(engine::TrialReport report) {
 }
 
 std::string SimulatedTrial::directory() const {
-  return engine::checkpoint_directory_name(iteration_);
+  return engine::own_checkpoint_name(launch_, iteration_);
 }
 
 std::string SimulatedTrial::describe() const {

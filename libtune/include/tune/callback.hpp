@@ -25,6 +25,7 @@ struct ExperimentInfo {
   Json definition;  ///< What experiment.json holds.
   /// The `--tune-...` options that changed the definition, as they were given; often empty.
   std::string overrides = {};
+  bool has_default_name = false;  ///< The name was made up, since the definition has none.
 };
 
 /// A trial at one start, as callbacks see it.
@@ -66,6 +67,11 @@ struct ExperimentEnd {
 ///
 /// A trial that goes back to a checkpoint reports some iterations again: a result whose
 /// training_iteration is not above the last one takes the place of all from there on.
+///
+/// When an experiment is resumed, a callback is told of its start, and not again of what the run
+/// before was told: no trials that had ended, no old results. A trial that goes on comes with its
+/// next start, whose `start_iteration` says where from; its first result may take the place of some
+/// that the run before was told.
 class Callback {
  public:
   virtual ~Callback();

@@ -2,6 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+
+#include <tune/mode.hpp>
 
 namespace tune {
 
@@ -11,7 +15,15 @@ struct CheckpointOptions {
   /// exploit, `at_end`); a train function then saves whenever it passes a writer.
   std::int64_t every = 0;
   std::int64_t keep = 1;  ///< Newest checkpoints kept a trial; at least 1.
-  bool at_end = false;    ///< Save also when a trial ends well.
+  /// Kept beside those: so many of a trial with the best value of the metric at their iteration.
+  /// A value that is not finite or missing is worst; of equal ones the newer is better.
+  std::int64_t keep_best = 0;
+  std::string metric = {};        ///< For keep_best; default: the experiment's.
+  std::optional<Mode> mode = {};  ///< Required with a metric that is not the experiment's.
+  bool at_end = false;            ///< Save also when a trial ends well.
+
+  // Where g++ 12 can look into it, it warns of an uninitialised `metric` in the user's program.
+  ~CheckpointOptions();
 };
 
 /// A stored checkpoint of a trial.

@@ -11,6 +11,7 @@ namespace tune {
 enum class ErrorCode {
   io,         ///< The system refused.
   not_found,  ///< This machine does not have it.
+  damaged,    ///< What was stored is not as it was written.
 };
 
 /// What went wrong, for what a right program must expect. The message names the place and the

@@ -29,6 +29,17 @@ enum class Isolation {
   threads,
 };
 
+/// What becomes of an experiment that is on record already: one of the same storage path and name.
+enum class Resume {
+  /// It goes on, if it has the same definition: see docs/resume.md. One that is complete runs
+  /// nothing.
+  automatic,
+  never,            ///< It is refused.
+  fresh,            ///< Its directory is moved aside, and the experiment begins anew.
+  errored,          ///< As automatic; trials that failed go on from their last checkpoint.
+  restart_errored,  ///< As automatic; trials that failed start anew from nothing.
+};
+
 /// What becomes of trials that fail, and of the experiment with them.
 struct FailureOptions {
   std::int64_t max_failures = 0;  ///< Retries of a trial from its last checkpoint; -1: no limit.
@@ -56,7 +67,7 @@ struct Experiment {
   // `= {}` makes g++ 12 warn of uninitialised members at -O2, wherever an Experiment is made.
   Resources resources = Resources();  ///< For each trial.
   StopCriteria stop = {};
-  CheckpointOptions checkpoint = {};
+  CheckpointOptions checkpoint = CheckpointOptions();
   FailureOptions failure = {};
   std::optional<std::uint64_t> seed = {};  ///< For everything; drawn and recorded if not given.
   std::int64_t max_concurrent = 0;         ///< Bounds running trials; 0: resources alone do.
@@ -68,7 +79,13 @@ struct Experiment {
   bool avoid_duplicates = true;
   bool strict_metric = true;  ///< A first result without the metric is an error of its trial.
   Isolation isolation = Isolation::processes;
-  bool reuse_workers = true;                ///< False: a fresh process for each start of a trial.
+  bool reuse_workers = true;  ///< False: a fresh process for each start of a trial.
+  Resume resume = Resume::automatic;
+  /// The directory of a checkpoint with which each trial starts, as long as it has none of its own.
+  std::string resume_from = {};
+  /// Let an experiment that goes on have another search space. Its trials on record stay as they
+  /// are.
+  bool accept_new_space = false;
   LocalResources local = LocalResources();  ///< What this machine offers.
   std::vector<std::string> exporters = {"json", "csv", "tensorboard"};
   std::vector<std::shared_ptr<Callback>> callbacks = {};  ///< Shared with the caller.

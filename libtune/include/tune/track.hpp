@@ -38,7 +38,7 @@ struct Options {
   std::string storage_path = {};  ///< Default: $TUNE_STORAGE_PATH, else ~/tune_results.
   Json config = Json::object();   ///< What config() gives, and what the files say.
   /// As for a train function: `every` 0 stores a checkpoint at each report with a writer.
-  CheckpointOptions checkpoint = {};
+  CheckpointOptions checkpoint = CheckpointOptions();
   std::optional<std::uint64_t> seed = {};  ///< For context().seed; drawn if not given.
   std::vector<std::string> exporters = {"json", "csv", "tensorboard"};
 };

@@ -7,6 +7,7 @@
 #include <tune/config.hpp>
 #include <tune/error.hpp>
 #include <tune/experiment.hpp>
+#include <tune/fsck.hpp>
 #include <tune/ids.hpp>
 #include <tune/init.hpp>
 #include <tune/json.hpp>

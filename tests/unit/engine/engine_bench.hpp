@@ -115,7 +115,7 @@ class EngineBench {
     return tell(trial, Reported{result});
   }
   EngineBench& store(std::uint64_t trial, std::int64_t iteration) {
-    return tell(trial, CheckpointStored{checkpoint_directory_name(iteration), iteration,
+    return tell(trial, CheckpointStored{own_checkpoint_name(launch(trial), iteration), iteration,
                                         10.0 * static_cast<double>(iteration)});
   }
   EngineBench& end(std::uint64_t trial, EndKind kind, const std::string& message = "boom") {

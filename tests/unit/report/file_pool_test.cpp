@@ -142,6 +142,48 @@ TEST_CASE("a file gets another form when it is next written, and grows on", "[fi
   CHECK(files == 1);  // no temporary one is left
 }
 
+TEST_CASE("a file that is there already is gone on with", "[file_pool]") {
+  const test::TemporaryFolder folder;
+  write_file(folder.path() / "a", "old\n");
+  FilePool pool(1);
+  const auto file = pool.continue_file(folder.path() / "a");
+  const auto other = pool.continue_file(folder.path() / "b");  // takes the descriptor away
+  CHECK(file->size_bytes() == 4);
+  for (int i = 0; i < 2; ++i) {
+    file->append("new\n");
+    other->append("x");
+    pool.flush();
+  }
+  CHECK(file_text(folder.path() / "a") == "old\nnew\nnew\n");
+  CHECK(file->content() == "old\nnew\nnew\n");
+  CHECK(file_text(folder.path() / "b") == "xx");
+  file->truncate(8);
+  CHECK(file_text(folder.path() / "a") == "old\nnew\n");
+}
+
+TEST_CASE("a file that was deleted does not come back without its beginning", "[file_pool]") {
+  const test::TemporaryFolder folder;
+  FilePool pool(1);
+  const auto file = pool.create(folder.path() / "a");
+  const auto other = pool.create(folder.path() / "b");
+  file->append("one\n");
+  file->flush();
+  const bool is_closed = GENERATE(false, true);
+  if (is_closed) {
+    other->append("x");
+    other->flush();
+  }
+  const bool is_rewritten = GENERATE(false, true);
+  if (is_rewritten) file->rewrite_when_written(&widened);
+  std::filesystem::remove(file->path());
+  file->append("two\n");
+  for (int i = 0; i < 2; ++i) {
+    CHECK_THROWS_WITH(pool.flush(), Catch::Contains(file->path().string()) &&
+                                        Catch::Contains("No such file or directory"));
+    CHECK_FALSE(std::filesystem::exists(file->path()));
+  }
+}
+
 TEST_CASE("what cannot be rewritten is kept, and the old file too", "[file_pool]") {
   const test::TemporaryFolder folder;
   const std::filesystem::path directory = folder.path() / "d";

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,33 +14,43 @@
 #include <tune/result_grid.hpp>
 #include <tune/trial.hpp>
 
+#include "memory_journal.hpp"
 #include "report/callback_hub.hpp"
 #include "support/temporary_folder.hpp"
 #include "trial_files.hpp"
 
 namespace tune::test {
 
-/// An experiment that minimises "loss" (or what `objective` says), told to a CallbackHub record by
-/// record, as the runtime does.
+/// An experiment that minimises "loss" (or what `objective` says), told to a CallbackHub and to a
+/// journal record by record, as the runtime does.
 class HubRun {
  public:
-  explicit HubRun(const std::vector<std::string>& exporters = {"json", "csv", "tensorboard"},
-                  std::vector<std::shared_ptr<Callback>> callbacks = {},
+  using Callbacks = std::vector<std::shared_ptr<Callback>>;
+  using Damage = std::function<void(const std::filesystem::path& experiment)>;
+
+  explicit HubRun(std::vector<std::string> exporters = {"json", "csv", "tensorboard"},
+                  Callbacks callbacks = {},
                   std::optional<Objective> objective = Objective{"loss", Mode::min});
 
   /// The experiment's directory.
-  [[nodiscard]] std::filesystem::path path() const { return folder_.path() / "experiment"; }
-  [[nodiscard]] report::CallbackHub& hub() { return hub_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return experiment_.path; }
+  [[nodiscard]] report::CallbackHub& hub() { return *hub_; }
+  [[nodiscard]] MemoryJournal& journal() { return *journal_; }
+  /// What came of it so far.
+  [[nodiscard]] ResultGrid results() const { return {experiment_, end_, journal_}; }
   [[nodiscard]] std::filesystem::path trial_path(std::uint64_t trial) const;
 
   /// Adds and starts trial number `trial`.
   void run(std::uint64_t trial, const Json& config = Json::object());
   void add(std::uint64_t trial, const Json& config = Json::object());
   void start(std::uint64_t trial, std::int64_t start_iteration = 0);
+  /// The same with another configuration.
+  void start_with(std::uint64_t trial, const Json& config, std::int64_t start_iteration = 0);
   /// One result after the last one.
   void report(std::uint64_t trial, Metrics metrics);
   void report_at(std::uint64_t trial, std::int64_t iteration, Metrics metrics);
   void checkpoint(std::uint64_t trial, std::int64_t iteration);
+  void delete_checkpoint(std::uint64_t trial, std::int64_t iteration);
   void state(std::uint64_t trial, TrialState state, const std::string& reason,
              const std::string& error = "");
   void complete(std::uint64_t trial) { state(trial, TrialState::terminated, "trainable finished"); }
@@ -48,16 +59,28 @@ class HubRun {
   }
   void end(const ExperimentEnd& end = {});
 
+  /// From the next resume on.
+  void set_exporters(const std::vector<std::string>& names) { exporters_ = names; }
+  /// What is in the files now is what a process leaves that is killed now: another hub goes on with
+  /// a copy of the directory, at another path, after `damage` was done to it.
+  void kill_and_resume(const Damage& damage = {}, Callbacks callbacks = {});
+
  private:
   struct Trial {
+    std::string name;
     Config config;
     std::uint32_t incarnation = 0;
     std::int64_t iteration = 0;
   };
 
   TemporaryFolder folder_;
-  report::CallbackHub hub_;
+  std::vector<std::string> exporters_;
+  ExperimentInfo experiment_;
+  ExperimentEnd end_;
+  std::shared_ptr<MemoryJournal> journal_;  // with the ResultGrids
+  std::unique_ptr<report::CallbackHub> hub_;
   std::map<std::uint64_t, Trial> trials_;
+  int resumes_ = 0;
 };
 
 /// Notes each call in a word or two.

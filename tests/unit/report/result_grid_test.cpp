@@ -1,11 +1,10 @@
 #include <tune/result_grid.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,16 +12,11 @@
 
 #include "hub_run.hpp"
 #include "support/limits.hpp"
-#include "support/seed.hpp"
 
 namespace tune {
 namespace {
 
 using test::HubRun;
-
-void append_line(const std::filesystem::path& path, const std::string& text) {
-  report::append_to_file(path, text);
-}
 
 TEST_CASE("ME-02: NaN never wins, and the best value so far is not forgotten", "[ME-02]") {
   HubRun run({"json"}, {}, Objective{"acc", Mode::max});
@@ -36,7 +30,7 @@ TEST_CASE("ME-02: NaN never wins, and the best value so far is not forgotten", "
   run.report(2, {{"acc", test::nan}});
   for (const std::uint64_t trial : {0, 1, 2}) run.complete(trial);
   run.end();
-  const ResultGrid results = run.hub().take_results();
+  const ResultGrid results = run.results();
   CHECK(results.best().id == TrialId(1));
   CHECK(results.best(Scope::all).id == TrialId(0));
   CHECK(results.best(Scope::avg).id == TrialId(0));
@@ -54,7 +48,7 @@ TEST_CASE("ME-02: no best trial among NaN only is an error that says so", "[ME-0
     run.complete(trial);
   }
   run.end();
-  const ResultGrid results = run.hub().take_results();
+  const ResultGrid results = run.results();
   for (const Scope scope : {Scope::last, Scope::all, Scope::avg, Scope::last_5_avg}) {
     CHECK_THROWS_WITH(results.best(scope), "no trial has a finite value of \"acc\"");
   }
@@ -63,9 +57,7 @@ TEST_CASE("ME-02: no best trial among NaN only is an error that says so", "[ME-0
 }
 
 TEST_CASE("ME-03: values that are not finite come back exactly and are never the best", "[ME-03]") {
-  const std::vector<std::string> exporters =
-      GENERATE(std::vector<std::string>{"json"}, std::vector<std::string>{});
-  HubRun run(exporters);
+  HubRun run;
   run.run(0, {{"clip", -test::inf}, {"list", {1, test::nan}}});
   run.report(0, {{"loss", test::inf}, {"gap", -test::inf}, {"acc", test::nan}});
   run.report(0, {{"loss", 1.0}});
@@ -75,8 +67,7 @@ TEST_CASE("ME-03: values that are not finite come back exactly and are never the
   run.complete(0);
   run.complete(1);
   run.end();
-  const ResultGrid results =
-      exporters.empty() ? run.hub().take_results() : ResultGrid::open(run.path());
+  const ResultGrid results = run.results();
   CHECK(results.best().id == TrialId(0));
   CHECK(results[0].state == TrialState::terminated);
   CHECK(results[0].config == Config({{"clip", -test::inf}, {"list", {1, test::nan}}}));
@@ -94,31 +85,25 @@ TEST_CASE("ME-10: among equals the lowest trial number is the best", "[ME-10]") 
     run.complete(trial);
   }
   run.end();
-  CHECK(run.hub().take_results().best().id == TrialId(0));
-
-  // In whatever order the records of the trials come.
-  const std::vector<Json> lines = test::json_lines(run.path() / "trials.jsonl");
-  std::vector<std::string> trials = {"00000", "00001", "00002"};
-  const std::uint64_t seed = test::test_seed(1);
-  INFO("TUNE_TEST_SEED=" << seed);
-  std::mt19937_64 random(seed);
-  for (int i = 0; i < 10; ++i) {
-    std::shuffle(trials.begin(), trials.end(), random);
-    std::string text;
-    for (const std::string& trial : trials) {
-      for (const Json& line : lines) {
-        if (line.at("trial_id") == trial) text += line.dump() + "\n";
-      }
-    }
-    report::write_file(run.path() / "trials.jsonl", text);
-    const ResultGrid results = ResultGrid::open(run.path());
-    REQUIRE(results.size() == 3);
-    CHECK(results[0].id == TrialId(0));
-    for (const Scope scope : {Scope::last, Scope::all, Scope::avg}) {
-      CHECK(results.best(scope).id == TrialId(0));
-      CHECK(results.best("loss", Mode::max, scope).id == TrialId(0));
-    }
+  const ResultGrid results = run.results();
+  REQUIRE(results.size() == 3);
+  CHECK(results[0].id == TrialId(0));
+  for (const Scope scope : {Scope::last, Scope::all, Scope::avg}) {
+    CHECK(results.best(scope).id == TrialId(0));
+    CHECK(results.best("loss", Mode::max, scope).id == TrialId(0));
   }
+  // Also if one of them has to be looked up in its history.
+  run.run(3);
+  run.report(3, {{"loss", 0.5}});
+  run.report(3, {{"other", 1}});
+  CHECK(run.results().best().id == TrialId(0));
+  HubRun other;
+  other.run(0);
+  other.report(0, {{"loss", 0.5}});
+  other.report(0, {{"other", 1}});
+  other.run(1);
+  other.report(1, {{"loss", 0.5}});
+  CHECK(other.results().best().id == TrialId(0));
 }
 
 TEST_CASE("FA-04: where all trials failed, the query for the best says how many and why",
@@ -129,13 +114,12 @@ TEST_CASE("FA-04: where all trials failed, the query for the best says how many 
     run.fail(trial, "boom " + std::to_string(trial));
   }
   run.end({0, 10, 0, "all trials ended", ""});
-  for (const ResultGrid& results : {run.hub().take_results(), ResultGrid::open(run.path())}) {
-    CHECK(results.errors().size() == 10);
-    CHECK(results.errors().front().get().error == "boom 0");
-    CHECK(results.experiment_end().failed_trials == 10);
-    CHECK_THROWS_WITH(results.best(),
-                      Catch::Contains("10 of 10 trials failed") && Catch::Contains("boom 0"));
-  }
+  const ResultGrid results = run.results();
+  CHECK(results.errors().size() == 10);
+  CHECK(results.errors().front().error == "boom 0");
+  CHECK(results.experiment_end().failed_trials == 10);
+  CHECK_THROWS_WITH(results.best(),
+                    Catch::Contains("10 of 10 trials failed") && Catch::Contains("boom 0"));
 }
 
 TEST_CASE("scopes choose among a trial's results", "[result_grid]") {
@@ -148,7 +132,7 @@ TEST_CASE("scopes choose among a trial's results", "[result_grid]") {
   run.report(0, {{"other", 1}});  // this one has no loss
   run.complete(0);
   run.end();
-  const ResultGrid results = run.hub().take_results();
+  const ResultGrid results = run.results();
   const TrialResult& trial = results[0];
   CHECK(std::isnan(*trial.value("loss", Mode::min, Scope::last)));
   CHECK(trial.value("loss", Mode::min, Scope::all) == 1.0);
@@ -167,7 +151,7 @@ TEST_CASE("best() without a metric says that there is none", "[result_grid]") {
   run.report(0, {{"loss", 1.0}});
   run.complete(0);
   run.end();
-  const ResultGrid results = run.hub().take_results();
+  const ResultGrid results = run.results();
   CHECK_THROWS_WITH(results.best(), Catch::Contains("has no metric"));
   CHECK(results.best("loss", Mode::min).id == TrialId(0));
   CHECK_THROWS_WITH(ResultGrid().best("loss", Mode::min), Catch::Contains("no trials"));
@@ -180,7 +164,7 @@ void write_everything(HubRun& run) {
   run.checkpoint(0, 1);
   run.report(0, {{"loss", 0.75}});
   run.checkpoint(0, 2);
-  run.hub().checkpoint_deleted(TrialId(0), "checkpoint_000001");
+  run.delete_checkpoint(0, 1);
   run.report(0, {{"loss", 0.25}});
   run.checkpoint(0, 3);
   run.complete(0);
@@ -195,7 +179,7 @@ void write_everything(HubRun& run) {
   run.run(4, {{"lr", 0.5}});
   run.report(4, {{"loss", 4.0}});
   run.fail(4, "no luck");
-  run.hub().checkpoint_deleted(TrialId(0), "checkpoint_000003");  // after its end
+  run.delete_checkpoint(0, 3);  // after its end
 }
 
 void check_everything(const ResultGrid& results, const std::filesystem::path& path) {
@@ -239,59 +223,55 @@ void check_everything(const ResultGrid& results, const std::filesystem::path& pa
   CHECK(results.experiment().experiment_id == "e1d2");
 }
 
-TEST_CASE("the results in memory and those of the directory are the same", "[result_grid]") {
+TEST_CASE("a grid shows its trials as they are now", "[result_grid]") {
   HubRun run;
   write_everything(run);
-  SECTION("of a running experiment") {
-    run.hub().idle();
-    const ResultGrid results = ResultGrid::open(run.path());
-    check_everything(results, run.path());
-    CHECK(results.experiment_end().terminated_trials == 1);
-    CHECK(results.experiment_end().failed_trials == 1);
-    CHECK(results.experiment_end().unfinished_trials == 3);
-  }
-  SECTION("of an ended one, moved elsewhere") {
-    run.end({1, 1, 3, "time budget", "and a fault"});
-    check_everything(run.hub().take_results(), run.path());
-    const std::filesystem::path moved = run.path().parent_path() / "moved";
-    std::filesystem::rename(run.path(), moved);
-    const ResultGrid results = ResultGrid::open(moved / ".");
-    check_everything(results, moved / "");
-    CHECK(results.experiment_end().reason == "time budget");
-    CHECK(results.experiment_end().error == "and a fault");
-    CHECK_FALSE(results.interrupted());
-    CHECK(results.experiment_end().unfinished_trials == 3);
-  }
-  SECTION("of an interrupted one") {
-    run.end({1, 1, 3, "Ctrl-C", "", true});
-    CHECK(run.hub().take_results().interrupted());
-    const ResultGrid results = ResultGrid::open(run.path());
-    check_everything(results, run.path());
-    CHECK(results.interrupted());
-    CHECK(results.experiment_end().reason == "Ctrl-C");
-    CHECK(results.json().at("end").at("interrupted") == true);
-  }
-  SECTION("of a broken-off one, in memory") {
-    check_everything(run.hub().take_results(), run.path());
-  }
+  check_everything(run.results(), run.path());
+  run.end({1, 1, 3, "Ctrl-C", "and a fault", true});
+  const ResultGrid results = run.results();
+  check_everything(results, run.path());
+  CHECK(results.interrupted());
+  CHECK(results.experiment_end().reason == "Ctrl-C");
+  CHECK(results.experiment_end().error == "and a fault");
+  CHECK(results.experiment_end().unfinished_trials == 3);
+  CHECK(results.json().at("end").at("interrupted") == true);
+
+  // Trials that come later are in another grid; those that it has may go on.
+  run.run(5, {{"lr", 0.6}});
+  run.report(5, {{"loss", -1.0}});
+  run.report(1, {{"loss", 0.125}});
+  REQUIRE(results.size() == 5);
+  CHECK(results.best().id == TrialId(1));
+  CHECK(results[1].training_iteration == 2);
+  CHECK(results.json().at("trials").size() == 5);
+  CHECK(run.results().best().id == TrialId(5));
 }
 
-TEST_CASE("without a json exporter the history is in memory", "[result_grid]") {
-  HubRun run({"csv"});
+TEST_CASE("a grid says which index is beyond its end", "[result_grid]") {
+  HubRun run;
   run.run(0);
-  for (int i = 1; i <= 5; ++i) run.report(0, {{"loss", i}});
-  run.state(0, TrialState::pending, "", "it broke");
-  run.start(0, 2);
-  run.report(0, {{"loss", 30}});
-  run.complete(0);
-  run.end();
-  const std::vector<Result> history = run.hub().take_results()[0].history();
-  REQUIRE(history.size() == 3);
-  CHECK(history[1].metrics == Metrics{{"loss", 2}});
-  CHECK(history[2].metrics == Metrics{{"loss", 30}});
-  const ResultGrid opened = ResultGrid::open(run.path());
-  CHECK(opened.best().metrics == Metrics{{"loss", 30}});
-  CHECK_THROWS_WITH(opened[0].history(), Catch::Contains("result.json"));
+  CHECK_THROWS_AS(run.results()[1], std::out_of_range);
+  CHECK_THROWS_WITH(run.results()[7], Catch::Contains("7") && Catch::Contains("of 1"));
+  CHECK_THROWS_AS(ResultGrid()[0], std::out_of_range);
+  const ResultGrid none;
+  CHECK((none.begin() == none.end()));
+  CHECK(TrialResult().history().empty());
+}
+
+TEST_CASE("a grid reads histories only where the last results do not do", "[result_grid]") {
+  HubRun run;
+  for (std::uint64_t trial = 0; trial < 3; ++trial) {
+    run.run(trial);
+    run.report(trial, {{"loss", trial}});
+  }
+  run.add(3);
+  CHECK(run.results().best().id == TrialId(0));
+  CHECK(run.journal().histories_read == 0);
+  run.report(2, {{"note", "the metric is in the result before"}});
+  CHECK(run.results().best("loss", Mode::max).id == TrialId(2));
+  CHECK(run.journal().histories_read == 1);
+  CHECK(run.results().best(Scope::all).id == TrialId(0));
+  CHECK(run.journal().histories_read == 5);
 }
 
 TEST_CASE("the best checkpoint is that of the best iteration", "[result_grid]") {
@@ -304,92 +284,11 @@ TEST_CASE("the best checkpoint is that of the best iteration", "[result_grid]") 
   }
   run.complete(0);
   run.end();
-  const ResultGrid results = run.hub().take_results();
+  const ResultGrid results = run.results();
   CHECK(results[0].checkpoint->training_iteration == 5);
   CHECK(results[0].best_checkpoint("loss", Mode::min)->training_iteration == 2);
   CHECK(results[0].best_checkpoint("loss", Mode::max)->training_iteration == 4);
   CHECK_FALSE(results[0].best_checkpoint("acc", Mode::max));
-}
-
-TEST_CASE("a configuration that changed at a later start is the one in the results",
-          "[result_grid]") {
-  HubRun run;
-  run.run(0, {{"lr", 0.1}});
-  TrialInfo again;
-  again.id = TrialId(0);
-  again.name = "00000_lr=0.1";
-  again.config = Config(Json{{"lr", 0.2}});
-  again.incarnation = 2;
-  run.hub().trial_started(again);
-  run.hub().trial_state(TrialId(0), 2, TrialState::terminated, "trainable finished", "");
-  run.end();
-  CHECK(run.hub().take_results()[0].config == Config(Json{{"lr", 0.2}}));
-}
-
-TEST_CASE("a last line that was cut is left out while an experiment runs", "[result_grid]") {
-  HubRun run;
-  run.run(0);
-  run.report(0, {{"loss", 1.0}});
-  run.report(0, {{"loss", 0.5}});
-  run.hub().idle();
-  const std::filesystem::path rows = run.trial_path(0) / "result.json";
-  const std::string tail = GENERATE(R"({"loss":0.2)", "\xFF\xFE", "{\"loss\":0.25}\n", "\n");
-  append_line(rows, tail);
-  append_line(run.path() / "trials.jsonl", tail);
-  const ResultGrid results = ResultGrid::open(run.path());
-  REQUIRE(results.size() == 1);
-  CHECK(results[0].training_iteration == 2);
-  CHECK(results[0].metrics == Metrics{{"loss", 0.5}});
-  CHECK(results[0].history().size() == 2);
-}
-
-TEST_CASE("a damaged line is an error with file and line", "[result_grid]") {
-  HubRun run;
-  run.run(0);
-  for (int i = 0; i < 3; ++i) run.report(0, {{"loss", 1.0}});
-  run.complete(0);
-  run.end();
-  const std::filesystem::path rows = run.trial_path(0) / "result.json";
-  const std::filesystem::path trials = run.path() / "trials.jsonl";
-  const auto damage = [](const std::filesystem::path& path, int line) {
-    std::string text = test::file_text(path);
-    std::size_t begin = 0;
-    for (int i = 1; i < line; ++i) begin = text.find('\n', begin) + 1;
-    report::write_file(path, text.replace(begin, 1, "#"));
-  };
-  SECTION("in the middle of result.json") {
-    damage(rows, 2);
-    const ResultGrid results = ResultGrid::open(run.path());
-    CHECK_THROWS_WITH(results[0].history(), Catch::Contains("result.json:2: "));
-    CHECK_THROWS_WITH(results.best(Scope::all), Catch::Contains("result.json:2: "));
-  }
-  SECTION("at the end of a finished result.json") {
-    damage(rows, 3);
-    CHECK_THROWS_WITH(ResultGrid::open(run.path())[0].history(),
-                      Catch::Contains("result.json:3: "));
-  }
-  SECTION("in trials.jsonl") {
-    damage(trials, GENERATE(1, 2, 3));
-    CHECK_THROWS_WITH(ResultGrid::open(run.path()), Catch::Contains("trials.jsonl:"));
-  }
-  SECTION("in trials.jsonl of an experiment that has not ended") {
-    report::write_file(run.path() / "experiment.json", [&] {
-      Json json = Json::parse(test::file_text(run.path() / "experiment.json"));
-      json.erase("end");
-      return json.dump();
-    }());
-    damage(trials, 1);
-    CHECK_THROWS_WITH(ResultGrid::open(run.path()), Catch::Contains("trials.jsonl:1: "));
-  }
-  SECTION("in experiment.json") {
-    damage(run.path() / "experiment.json", 1);
-    CHECK_THROWS_WITH(ResultGrid::open(run.path()), Catch::Contains("experiment.json: "));
-  }
-  SECTION("a file is missing") {
-    const std::string name = GENERATE("experiment.json", "trials.jsonl");
-    std::filesystem::remove(run.path() / name);
-    CHECK_THROWS_WITH(ResultGrid::open(run.path()), Catch::Contains(name));
-  }
 }
 
 TEST_CASE("the grid is written as CSV and as JSON", "[result_grid]") {
@@ -402,7 +301,7 @@ TEST_CASE("the grid is written as CSV and as JSON", "[result_grid]") {
   run.report(1, {{"acc", 0.5}});
   run.fail(1, "line 1\nline 2");
   run.end({1, 1, 0, "all trials ended", ""});
-  const ResultGrid results = run.hub().take_results();
+  const ResultGrid results = run.results();
 
   std::ostringstream text;
   results.write_csv(text);

@@ -275,6 +275,52 @@ TEST_CASE("a stop that asks for it saves first; a fault there ends no trial", "[
   }
 }
 
+TEST_CASE("no training code runs on a damaged checkpoint", "[class_trial]") {
+  Script script;
+  script.step = done_at(2);
+  TrialHarness harness(scripted(script));
+  harness.run.checkpoint.every = 2;
+  harness.start();
+  const auto messages = harness.wait_for_end();
+  const auto& stored = std::get<engine::CheckpointStored>(messages.at(3).report);
+  REQUIRE(stored.files);
+  REQUIRE(stored.files->size() == 1);
+  CHECK(stored.files->at(0).path == "steps");
+  const fs::path file = harness.folder.path() / "00000_trial" / "checkpoint_000002" / "steps";
+  CHECK(stored.files->at(0).size_bytes == fs::file_size(file));
+
+  script.calls.clear();
+  harness.run.launch.incarnation = 2;
+  harness.run.launch.start_iteration = 2;
+  harness.run.launch.checkpoint = {"00000_trial", "checkpoint_000002"};
+  harness.run.launch.checkpoint_files = stored.files;
+  SECTION("its own") {}
+  SECTION("another's") {
+    harness.run.launch.trial_name = "00001_trial";
+    harness.run.launch.adopt_as = "checkpoint_000002";
+  }
+  std::ofstream(file, std::ios::app) << "more";
+  harness.start();
+  const engine::Ended ended = harness.ended();
+  CHECK(ended.kind == engine::EndKind::damaged);
+  CHECK_THAT(ended.message,
+             Catch::StartsWith("checkpoint_000002 of trial 00000 is damaged: steps: "));
+  CHECK(script.calls.empty());
+}
+
+TEST_CASE("a checkpoint of an iteration that had one before has another name", "[class_trial]") {
+  Script script;
+  script.step = done_at(3);
+  TrialHarness harness(scripted(script));
+  harness.run.checkpoint.every = 1;
+  harness.run.launch.incarnation = 4;
+  harness.run.launch.stored_until = 2;
+  harness.start();
+  CHECK(TrialHarness::describe(harness.wait_for_end()) ==
+        "started, result 1, stored checkpoint_000001_4, result 2, stored checkpoint_000002_4, "
+        "result 3 done, stored checkpoint_000003, finished");
+}
+
 TEST_CASE("a start goes on from a checkpoint", "[class_trial]") {
   Script script;
   script.step = [](Trainable&, int step) { return Metrics{{"x", step}, {"done", step == 2}}; };
@@ -313,8 +359,9 @@ TEST_CASE("a start goes on from a checkpoint", "[class_trial]") {
   SECTION("one that is gone") {
     harness.run.launch.checkpoint = {"00000_trial", "checkpoint_000009"};
     harness.start();
+    CHECK(harness.ended().kind == engine::EndKind::damaged);
     CHECK_THAT(harness.ended().message,
-               Catch::StartsWith("load_checkpoint: there is no checkpoint at ") &&
+               Catch::StartsWith("checkpoint_000009 of trial 00000 is damaged: there is no ") &&
                    Catch::EndsWith("00000_trial/checkpoint_000009"));
   }
 }

@@ -29,6 +29,7 @@ struct Heard {
   std::optional<ExperimentEnd> over;
   // Then what they get waits until the test says otherwise.
   bool callbacks_are_slow = false;
+  bool journal_is_slow = false;
   bool searcher_is_slow = false;
 
   template <class Command, class Variant>
@@ -70,17 +71,17 @@ SearcherActor::behavior_type fake_searcher(SearcherActor::pointer, Heard* heard)
   }};
 }
 
-CallbackActor::behavior_type fake_callbacks(CallbackActor::pointer, Heard* heard) {
+JournalActor::behavior_type fake_journal(JournalActor::pointer self, Heard* heard) {
   return {[=](const RecordTurn& turn) {
             heard->records.insert(heard->records.end(), turn.records.begin(), turn.records.end());
             if (turn.status) heard->statuses.push_back(*turn.status);
-            RecordTurnDone done;
-            if (heard->callbacks_are_slow) return done;
-            done.records = turn.records.size();
-            done.acknowledgements = turn.acknowledgements;
-            return done;
+            const auto driver = caf::actor_cast<DriverActor>(self->current_sender());
+            if (heard->journal_is_slow) return;
+            self->send(driver, TurnCommitted{turn.records.size(), turn.acknowledgements, {}});
+            if (heard->callbacks_are_slow) return;
+            self->send(driver, RecordTurnDone{turn.records.size(), {}, {}});
           },
-          [](const WritingPause&) {}, [](const ProgressDue&) {}, [](const EndRecords&) {}};
+          [](const CommitDue&) {}, [](const RecordTurnDone&) {}, [](const EndJournal&) {}};
 }
 
 caf::behavior fake_owner(caf::event_based_actor*, Heard* heard) {
@@ -104,9 +105,10 @@ class DriverFixture {
   void start(engine::EngineOptions options, std::uint64_t max_waiting = 10'000,
              Time status_interval = Time(0)) {
     DriverSetup setup;
+    setup.begin.event.options = std::make_shared<const engine::EngineOptions>(options);
     setup.engine = std::make_unique<engine::Engine>(std::move(options), fifo());
     setup.searcher = keep(system_.spawn(fake_searcher, &heard));
-    setup.callbacks = keep(system_.spawn(fake_callbacks, &heard));
+    setup.journal = keep(system_.spawn(fake_journal, &heard));
     setup.owner = keep(system_.spawn(fake_owner, &heard));
     setup.max_waiting = max_waiting;
     setup.status_interval = status_interval;
@@ -206,15 +208,13 @@ TEST_CASE_METHOD(DriverFixture, "a time budget beyond all clocks never ends", "[
   CHECK(heard.over->reason == "all trials ended");
 }
 
-TEST_CASE_METHOD(DriverFixture, "credit goes back once the records are written", "[driver]") {
-  heard.callbacks_are_slow = true;
+TEST_CASE_METHOD(DriverFixture, "credit goes back once the records are in the journal",
+                 "[driver]") {
+  heard.journal_is_slow = true;
   start(trials(1));
   tell_trial(0, {engine::Started{}, result(1), result(2)});
   CHECK(heard.credit.empty());
-  RecordTurnDone done;
-  done.records = heard.records.size();
-  done.acknowledgements = {{NodeId{0}, TrialId{0}, 1, 3}};
-  tell(std::move(done));
+  tell(TurnCommitted{heard.records.size(), {{NodeId{0}, TrialId{0}, 1, 3}}, {}});
   REQUIRE(heard.credit.size() == 1);
   CHECK(heard.credit[0].count == 3);
 }
@@ -232,10 +232,11 @@ TEST_CASE_METHOD(DriverFixture, "a turn's messages of a trial are acknowledged t
 TEST_CASE_METHOD(DriverFixture, "what trials tell waits while the callbacks are behind",
                  "[driver]") {
   heard.callbacks_are_slow = true;
-  start(trials(2), 4);
+  start(trials(2), 10);
+  REQUIRE(heard.records.size() < 10);
   tell_trial(0, {engine::Started{}, result(1), result(2), result(3)});
   const std::size_t written = heard.records.size();
-  REQUIRE(written > 4);
+  REQUIRE(written > 10);
   tell_trial(0, {result(4), engine::Ended{engine::EndKind::finished, {}}}, 4);
   CHECK(heard.records.size() == written);
   CHECK(Heard::count<engine::Launch>(heard.node) == 1);
@@ -350,14 +351,15 @@ TEST_CASE_METHOD(DriverFixture, "the status is told now and then, and only if so
                  "[driver]") {
   start(trials(2), 10'000, Time(0.25));
   REQUIRE(heard.statuses.size() == 1);
-  CHECK(heard.statuses[0].resources.amount("cpu") == 1000);
   CHECK(heard.statuses[0].scheduler == "fifo");
+  CHECK(heard.statuses[0].waiting == "no node is there");
   tell_trial(0, {engine::Started{}, result(1)});
   for (std::uint64_t i = 2; i < 100; ++i) tell_trial(0, {result(static_cast<int>(i))}, i);
   CHECK(heard.statuses.size() == 1);
   scheduler().advance_time(std::chrono::milliseconds(250));
   scheduler().run();
   REQUIRE(heard.statuses.size() == 2);
+  CHECK(heard.statuses[1].resources.amount("cpu") == 1000);
   CHECK(heard.statuses[1].resources_in_use.amount("cpu") == 1000);
   // Nobody says anything: not even a timer is left.
   scheduler().advance_time(std::chrono::hours(1));

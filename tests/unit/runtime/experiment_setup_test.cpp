@@ -117,6 +117,10 @@ TEST_CASE("who needs a metric is refused by name where there is none", "[experim
              Contains("stop") && Contains("plateau needs a metric"));
   CHECK_THAT(refusal([](Experiment& e) { e.stop = experiment_plateau({.metric = "gap"}); }),
              Contains("experiment_plateau looks at \"gap\"") && Contains("set mode"));
+  CHECK_THAT(refusal([](Experiment& e) { e.checkpoint.keep_best = 2; }),
+             Contains("checkpoint.keep_best is 2, but there is no metric"));
+  CHECK_THAT(refusal([](Experiment& e) { e.checkpoint = {.keep_best = 2, .metric = "gap"}; }),
+             Contains("keep_best looks at \"gap\"") && Contains("set mode"));
 }
 
 TEST_CASE("a plain bound on a metric that is minimised is refused with a hint",
@@ -166,6 +170,8 @@ TEST_CASE("numbers out of range are refused by the name of their field", "[exper
       {[](Experiment& e) { e.max_trials = 0; }, "max_trials must be at least 1, or -1"},
       {[](Experiment& e) { e.checkpoint.every = -1; }, "checkpoint.every must be at least 0"},
       {[](Experiment& e) { e.checkpoint.keep = 0; }, "checkpoint.keep must be at least 1, is 0"},
+      {[](Experiment& e) { e.checkpoint.keep_best = -1; },
+       "checkpoint.keep_best must be at least 0"},
       {[](Experiment& e) { e.failure.max_failures = -2; }, "max_failures must be at least -1"},
       {[](Experiment& e) { e.failure.retry_pause = Seconds(-1); },
        "failure.retry_pause must be at least 0 s and finite, is -1 s"},
@@ -318,13 +324,26 @@ TEST_CASE("a storage path is a path, a file URI, or begins at home", "[experimen
   ::setenv("HOME", before.c_str(), 1);
 }
 
-TEST_CASE("a directory with results in it is not used again", "[experiment_setup]") {
+TEST_CASE("a directory with files of others in it is left alone", "[experiment_setup]") {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  Experiment experiment = experiment_on_threads();
+  experiment.storage_path = folder.path().string();
+  fs::create_directory(run);
+  std::ofstream(run / "experiment.json") << "{}";
+  CHECK_THROWS_WITH(set_up(plain_function(), experiment),
+                    Contains(run.string()) && Contains("no experiment.db"));
+  fs::remove(run / "experiment.json");
+  CHECK(set_up(plain_function(), experiment).info.path == run);
+}
+
+TEST_CASE("with resume never a directory with results in it is not used again",
+          "[experiment_setup]") {
   const TemporaryFolder folder;
   Experiment experiment = experiment_on_threads();
   experiment.storage_path = folder.path().string();
-  fs::create_directory(folder.path() / "run");
-  CHECK(set_up(plain_function(), experiment).info.path == folder.path() / "run");
-  std::ofstream(folder.path() / "run" / "experiment.json") << "{}";
+  experiment.resume = Resume::never;
+  CHECK_NOTHROW(set_up(plain_function(), experiment));
   CHECK_THROWS_WITH(set_up(plain_function(), experiment),
                     Contains((folder.path() / "run").string()) && Contains("results in it"));
 }
@@ -371,7 +390,8 @@ TEST_CASE("of two runs that begin at once in one directory, one is refused", "[e
   SECTION("it was there, empty") { fs::create_directory(path); }
   DirectoryClaim first(path);
   CHECK_THROWS_WITH(DirectoryClaim(path), Catch::Contains(path.string()));
-  first.keep();
+  const store::DirectoryLock lock = first.keep();
+  CHECK_THROWS_WITH(DirectoryClaim(path), Catch::Contains("it is in use by process"));
 }
 
 TEST_CASE("a claim that is not kept leaves nothing behind", "[experiment_setup]") {

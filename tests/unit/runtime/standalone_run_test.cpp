@@ -144,9 +144,13 @@ TEST_CASE("outside an experiment checkpoints are stored, and only so many kept",
     options.checkpoint = {.every = 3, .keep = 3};
     kept = {"checkpoint_000003", "checkpoint_000006"};
   }
+  SECTION("the best two") {
+    options.checkpoint = {.keep_best = 2, .metric = "y", .mode = Mode::max};
+    kept = {"checkpoint_000003", "checkpoint_000004", "checkpoint_000007"};
+  }
   const TrackRun run(options);
   for (int i = 1; i <= 7; ++i) {
-    track::report({{"x", i}}, [&](const fs::path& dir) {
+    track::report({{"x", i}, {"y", i <= 3 ? i : 6 - i}}, [&](const fs::path& dir) {
       CHECK(fs::is_empty(dir));
       std::ofstream(dir / "state") << i;
     });
@@ -297,6 +301,8 @@ TEST_CASE("track::init refuses what cannot work and leaves nothing behind", "[tr
                o.exporters = {"csv", "csv"};
              }),
              Contains("exporters: \"csv\" is there twice"));
+  CHECK_THAT(refused([](auto& o) { o.checkpoint.keep_best = 1; }),
+             Contains("checkpoint.keep_best is 1, but there is no metric"));
   CHECK_THAT(refused([](auto& o) { o.checkpoint.keep = 0; }),
              Contains("checkpoint.keep must be at least 1, is 0"));
   CHECK_THAT(refused([](auto& o) { o.checkpoint.every = -1; }),

@@ -127,8 +127,8 @@ class TrialHarness {
     }
     std::string operator()(const engine::Warned& report) const { return "warned: " + report.text; }
     std::string operator()(const engine::Ended& report) const {
-      static const char* const kinds[] = {"finished", "stopped", "paused",
-                                          "failed",   "invalid", "abandoned"};
+      static const char* const kinds[] = {"finished", "stopped",   "paused", "failed",
+                                          "invalid",  "abandoned", "damaged"};
       return std::string(kinds[static_cast<int>(report.kind)]) +
              (report.message.empty() ? "" : " " + report.message);
     }

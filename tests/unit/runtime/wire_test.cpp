@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,10 @@ TEST_CASE("a start of a trial comes through as it is", "[wire]") {
   launch.grant.gpu_ids = {1};
   launch.seed = std::numeric_limits<std::uint64_t>::max();
   launch.checkpoint = engine::CheckpointLocation{"00001", "checkpoint_000004"};
+  launch.checkpoint_files = std::make_shared<const core::CheckpointManifest>(
+      core::CheckpointManifest{{"a/\xff", std::numeric_limits<std::uint64_t>::max(), "0f"}});
   launch.adopt_as = "checkpoint_000005";
+  launch.stored_until = 4;
   launch.start_iteration = 5;
   launch.start_time_total_s = 0.1;
   launch.horizon.every_result = false;
@@ -84,7 +88,10 @@ TEST_CASE("a start of a trial comes through as it is", "[wire]") {
   CHECK(got.config == launch.config);
   CHECK(got.seed == launch.seed);
   CHECK(got.checkpoint == launch.checkpoint);
+  REQUIRE(got.checkpoint_files);
+  CHECK(*got.checkpoint_files == *launch.checkpoint_files);
   CHECK(got.adopt_as == launch.adopt_as);
+  CHECK(got.stored_until == 4);
   CHECK(got.grant.amounts.amount("cpu") == 1500);
   CHECK(got.grant.gpu_ids == launch.grant.gpu_ids);
   CHECK(got.horizon.bounds.size() == 1);
@@ -146,9 +153,13 @@ TEST_CASE("every order and every report comes through", "[wire]") {
       engine::Started{},
       engine::Reported{},
       engine::CheckpointStored{"checkpoint_000001", 1, 0.5},
+      engine::CheckpointStored{"checkpoint_000001", 1, 0.5,
+                               std::make_shared<const core::CheckpointManifest>(
+                                   core::CheckpointManifest{{"w", 7, "ab"}, {"x/y", 0, "cd"}})},
       engine::CheckpointFailed{3, "no room"},
       engine::Warned{"text", true},
-      engine::Ended{engine::EndKind::paused, "message"}};
+      engine::Ended{engine::EndKind::paused, "message"},
+      engine::Ended{engine::EndKind::damaged, "message"}};
   for (const engine::TrialReport& report : reports) {
     const Json json = to_json(WorkerReport(WorkerNews{{{TrialId{1}, 1, 0, report}}}));
     CHECK(to_json(report_from_json(over_the_wire(json))) == json);

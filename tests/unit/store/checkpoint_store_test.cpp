@@ -106,7 +106,7 @@ TEST_CASE("an adopted checkpoint outlives the original", "[store]") {
     fs::create_symlink("state", pending->path() / "link");
     REQUIRE(pending->commit());
   }
-  REQUIRE(store.adopt("00001", "checkpoint_000009", "00002", "checkpoint_000004"));
+  REQUIRE(store.adopt("00001", "checkpoint_000009", nullptr, "00002", "checkpoint_000004"));
   const fs::path own = store.path("00002", "checkpoint_000004");
   CHECK(fs::hard_link_count(own / "state") == 2);
   REQUIRE(store.remove("00001", "checkpoint_000009"));
@@ -119,11 +119,13 @@ TEST_CASE("an adopted checkpoint outlives the original", "[store]") {
 TEST_CASE("adopting what is not there names the path", "[store]") {
   const TemporaryFolder folder;
   const CheckpointStore store(folder.path());
-  const auto adopted = store.adopt("00001", "checkpoint_000009", "00002", "checkpoint_000004");
+  const auto adopted =
+      store.adopt("00001", "checkpoint_000009", nullptr, "00002", "checkpoint_000004");
   REQUIRE_FALSE(adopted);
-  CHECK(adopted.error().code == ErrorCode::io);
-  CHECK_THAT(adopted.error().message, Catch::Contains("00001/checkpoint_000009") &&
-                                          Catch::Contains("cannot read checkpoint"));
+  CHECK(adopted.error().code == ErrorCode::damaged);
+  CHECK_THAT(adopted.error().message,
+             Catch::Contains("00001/checkpoint_000009") &&
+                 Catch::Contains("checkpoint_000009 of trial 00001 is damaged: there is no "));
   CHECK(store.list("00002").value().empty());
 }
 
@@ -147,6 +149,28 @@ TEST_CASE("checkpoints are listed in the order of their iterations", "[store]") 
   write_text(folder.path() / "00000" / "artifacts" / "file", "something else");
   CHECK(store.list("00000").value() ==
         std::vector<std::string>{"checkpoint_000002", "checkpoint_999999", "checkpoint_1000000"});
+}
+
+TEST_CASE("FA-07: what was left behind is removed, what is recorded stays", "[FA-07]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  for (const char* name : {"checkpoint_000003", "checkpoint_000004", "checkpoint_000005"}) {
+    store_checkpoint(store, "00000", name, name);
+  }
+  const fs::path trial = folder.path() / "00000";
+  // Killed as it saved three files, one of which was done.
+  write_text(trial / ".tmp-checkpoint_000005-77-0" / "first", "done");
+  write_text(trial / ".tmp-checkpoint_000005-77-0" / "second", "");
+  write_text(trial / "result.json", "{}");
+  write_text(trial / "checkpoint_notes", "a file of the user's");
+  write_text(trial / "artifacts" / "file", "something else");
+  const auto removed = store.clean("00000", {"checkpoint_000004", "checkpoint_000099"});
+  CHECK(removed.value() == std::vector<std::string>{".tmp-checkpoint_000005-77-0",
+                                                    "checkpoint_000003", "checkpoint_000005"});
+  CHECK(names_in(trial) == std::vector<std::string>{"artifacts", "checkpoint_000004",
+                                                    "checkpoint_notes", "result.json"});
+  CHECK(store.clean("00000", {"checkpoint_000004"}).value().empty());
+  CHECK(store.clean("00001", {}).value().empty());
 }
 
 TEST_CASE("a checkpoint that cannot be begun names the path and the reason", "[store]") {

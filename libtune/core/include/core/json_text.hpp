@@ -47,6 +47,8 @@ void append_json_integer(std::string& out, std::int64_t value);
 /// A metric; one that is not finite is null and goes into `non_finite`.
 void append_json_metric(std::string& out, std::string_view name, const MetricValue& value,
                         NonFinite& non_finite);
+/// An object of metrics, likewise.
+void append_json_metrics(std::string& out, const Metrics& metrics, NonFinite& non_finite);
 /// Any JSON that stands at `place`; what is not finite is null and goes into `non_finite`.
 void append_json(std::string& out, const Json& value, const std::string& place,
                  NonFinite& non_finite);

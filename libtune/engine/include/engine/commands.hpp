@@ -14,6 +14,7 @@
 #include <tune/scheduler_context.hpp>
 #include <tune/trial.hpp>
 
+#include "core/checkpoint_manifest.hpp"
 #include "engine/horizon.hpp"
 
 namespace tune::engine {
@@ -56,11 +57,15 @@ struct Launch {
   ResourceGrant grant;
   std::uint64_t seed = 0;
   std::optional<CheckpointLocation> checkpoint;
+  core::SharedManifest checkpoint_files = {};  ///< What must be found there; null: not known.
   /// The checkpoint is another trial's: first make it one of this trial's own under this directory
   /// name, and report it as stored.
   std::optional<std::string> adopt_as;
   std::int64_t start_iteration = 0;
   double start_time_total_s = 0;
+  /// The largest iteration of which the trial has ever stored a checkpoint: see
+  /// own_checkpoint_name().
+  std::int64_t stored_until = -1;
   Horizon horizon;
 };
 /// A new horizon; a trial whose last result does not reach it goes on. May come at any time.
@@ -129,6 +134,15 @@ struct RecordCheckpoint {
   std::uint32_t incarnation = 0;
   std::string directory_name;
   std::int64_t training_iteration = 0;
+  core::SharedManifest files = {};  ///< Null: not known.
+  std::uint64_t file_count = 0;
+  std::uint64_t size_bytes = 0;  ///< Of all files together.
+};
+/// A checkpoint was found damaged. Nothing will be started from it, and it is not deleted, so that
+/// somebody may look at it. The trial may have ended before.
+struct RecordCheckpointDamaged {
+  TrialId trial;
+  std::string directory_name;
 };
 /// A trial changed its state; `reason` says why, `error` is the text of a failure. A failed start
 /// that will be retried has state `pending` and an error.
@@ -159,11 +173,17 @@ struct Finish {
 using Command =
     std::variant<AskSearcher, TellSearcherResult, TellSearcherCompleted, TellSearcherFailed, Launch,
                  Proceed, Save, Pause, Stop, DeleteCheckpoint, SetTimer, RecordTrialAdded,
-                 RecordTrialStarted, RecordResult, RecordCheckpoint, RecordTrialState,
-                 RecordRestarted, RecordExplanation, RecordWarning, Finish>;
+                 RecordTrialStarted, RecordResult, RecordCheckpoint, RecordCheckpointDamaged,
+                 RecordTrialState, RecordRestarted, RecordExplanation, RecordWarning, Finish>;
 
-/// "checkpoint_000007" for iteration 7. One that was taken over from another trial has the
-/// incarnation behind it, "checkpoint_000007_3", where the trial has one of that iteration already.
+/// "checkpoint_000007" for iteration 7.
 [[nodiscard]] std::string checkpoint_directory_name(std::int64_t training_iteration);
+
+/// The name under which a start stores its checkpoint of an iteration. It has the incarnation
+/// behind it, "checkpoint_000007_3", where the trial may have had one of that iteration before:
+/// where it took over another trial's, or went back behind a damaged one. So no name ever means
+/// two checkpoints, one of which may still be about to be deleted.
+[[nodiscard]] std::string own_checkpoint_name(const Launch& launch,
+                                              std::int64_t training_iteration);
 
 }  // namespace tune::engine

@@ -12,6 +12,8 @@
 #include <tune/result.hpp>
 #include <tune/searcher.hpp>
 
+#include "core/checkpoint_manifest.hpp"
+
 namespace tune::engine {
 
 struct EngineOptions;
@@ -58,6 +60,7 @@ struct CheckpointStored {
   std::string directory_name;  ///< Within the trial's directory.
   std::int64_t training_iteration = 0;
   double time_total_s = 0;
+  core::SharedManifest files = {};
 };
 /// A save that was asked for failed; the trial goes on.
 struct CheckpointFailed {
@@ -76,6 +79,7 @@ enum class EndKind {
   failed,     ///< An exception, or the process died.
   invalid,    ///< InvalidConfig: the configuration cannot work.
   abandoned,  ///< It did not end in time; its thread, and so its slot, is lost.
+  damaged,    ///< The checkpoint to go on from is not as it was stored; nothing was run.
 };
 struct Ended {
   EndKind kind = EndKind::finished;

@@ -14,48 +14,56 @@
 #include <tune/ids.hpp>
 #include <tune/progress.hpp>
 #include <tune/result.hpp>
-#include <tune/result_grid.hpp>
 #include <tune/trial.hpp>
 
 #include "report/driver_log.hpp"
+#include "report/exporter.hpp"
 #include "report/file_pool.hpp"
 #include "report/progress_tracker.hpp"
-#include "report/recorder.hpp"
+#include "report/restored_trial.hpp"
 
 namespace tune::report {
 
-/// Passes the records of an experiment on: to the recorder, the exporters, driver.log, and then to
-/// the user's callbacks.
+/// Whether an experiment goes on that was begun before.
+enum class Resumed { no, yes };
+
+/// Passes the records of an experiment on: to the exporters, driver.log, error.txt, and then to the
+/// user's callbacks.
 ///
-/// Records come in the engine's order from one thread, one at a time; experiment_started() first.
-/// None of them throws for a fault of a callback or of the storage: a user's callback that throws
-/// is switched off with a message in driver.log and on stderr, and the others go on; where the
-/// recorder or an exporter cannot write, storage_error() says so, and the one who runs the
-/// experiment must end it. What comes of a trial after its end, or of an older start, is ignored.
+/// Records come in the engine's order from one thread, one at a time; experiment_started() first,
+/// on a resume then restore_trial() for each trial that there is. None of them throws for a fault
+/// of a callback or of the storage: a user's callback that throws is switched off with a message in
+/// driver.log and on stderr, and the others go on; where an exporter cannot write, storage_error()
+/// says so, and the one who runs the experiment must end it. What was recorded is in the journal,
+/// and a later resume makes the files whole. What comes of a trial after its end, or of an older
+/// start, is ignored.
 class CallbackHub {
  public:
-  /// `without_json`: what becomes of the results where no "json" exporter writes them.
   /// @throws std::invalid_argument for an unknown or repeated exporter, or a null callback.
   CallbackHub(const std::vector<std::string>& exporters,
-              std::vector<std::shared_ptr<Callback>> callbacks,
-              KeepHistory without_json = KeepHistory::yes);
+              std::vector<std::shared_ptr<Callback>> callbacks);
   ~CallbackHub();
 
-  /// Makes the experiment's directory if need be.
-  void experiment_started(ExperimentInfo experiment);
+  /// Makes the experiment's directory if need be. On a resume driver.log goes on.
+  void experiment_started(ExperimentInfo experiment, Resumed resumed = Resumed::no);
+  /// A trial of a resumed experiment, as its line stands; user's callbacks are not told.
+  ///
+  /// The files of one that has ended are looked at, and only those that are missing or cut are made
+  /// again. Those of one that goes on are made again in any case; from then on it is as if this hub
+  /// had seen all of it.
+  void restore_trial(const RestoredTrial& restored);
+  /// A restored trial that goes on starts from nothing: its results are dropped. They stay in its
+  /// files until its first new result takes their place.
+  void trial_restarted(TrialId id);
   void trial_added(TrialId id, const std::string& name, const Config& config);
   /// Makes the trial's directory if need be and fills in `trial.path`.
   void trial_started(TrialInfo trial);
   void result(TrialId id, std::uint32_t incarnation, const Result& result);
   void checkpoint_stored(TrialId id, std::uint32_t incarnation, const std::string& directory_name,
                          std::int64_t training_iteration);
-  /// Also for trials that ended.
-  void checkpoint_deleted(TrialId id, const std::string& directory_name);
   /// `pending` with an error: a failed start that will be tried again.
   void trial_state(TrialId id, std::uint32_t incarnation, TrialState state,
                    const std::string& reason, const std::string& error);
-  /// Why the scheduler decided as it did; goes into trials.jsonl.
-  void explanation(TrialId id, const std::string& text);
   /// Goes into driver.log.
   void warning(std::optional<TrialId> id, const std::string& text);
   /// The same for what is no warning.
@@ -77,14 +85,15 @@ class CallbackHub {
 
   /// The first fault of the storage, with the path; empty while all is well.
   [[nodiscard]] const std::optional<std::string>& storage_error() const { return storage_error_; }
-  /// All trials with what came of them. @pre experiment_started()
-  [[nodiscard]] ResultGrid take_results();
 
  private:
   struct Listener {
     std::shared_ptr<Callback> callback;
-    bool is_exporter = false;
     bool is_on = true;
+  };
+  struct LiveTrial {
+    TrialInfo info;                       // of its newest start
+    std::int64_t training_iteration = 0;  // of its last result
   };
   struct Reporter {
     std::shared_ptr<ProgressReporter> reporter;
@@ -99,17 +108,16 @@ class CallbackHub {
   void tell_users_callbacks(const std::function<void(Callback&)>& call);
   void call_user(Listener& listener, const std::function<void(Callback&)>& call);
   void switch_off(Listener& listener, const std::string& what);
-  TrialInfo* current(TrialId id, std::uint32_t incarnation);
+  LiveTrial* current(TrialId id, std::uint32_t incarnation);
 
   std::shared_ptr<FilePool> files_;  // shared with the exporters
-  std::vector<Listener> listeners_;  // exporters first
+  std::vector<std::shared_ptr<Exporter>> exporters_;
+  std::vector<Listener> listeners_;  // the user's callbacks
   std::vector<Reporter> reporters_;
   ProgressTracker tracker_;  // told of all while there are reporters
-  KeepHistory keep_ = KeepHistory::yes;
   ExperimentInfo experiment_;
   std::unique_ptr<DriverLog> log_;
-  std::unique_ptr<ExperimentRecorder> recorder_;
-  std::map<TrialId, TrialInfo> trials_;  // those that have not ended
+  std::map<TrialId, LiveTrial> trials_;  // those that have not ended
   std::optional<std::string> storage_error_;
 };
 

@@ -18,9 +18,10 @@ namespace tune::report {
 class DriverLog {
  public:
   using Pair = std::pair<std::string_view, std::string_view>;
+  enum class OldLines { drop, keep };
 
   /// Writes through `pool`, which must live as long.
-  DriverLog(FilePool& pool, const std::filesystem::path& path);
+  DriverLog(FilePool& pool, const std::filesystem::path& path, OldLines old_lines);
 
   /// One line; pairs with an empty key are left out. @throws std::system_error naming the path.
   void write(std::initializer_list<Pair> pairs);

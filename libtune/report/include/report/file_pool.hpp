@@ -18,7 +18,8 @@ class FilePool;
 /// form.
 ///
 /// What is appended lies in memory until a flush, which writes whole records; so a reader finds
-/// complete lines only. A write that fails leaves the file as it was and the records in memory.
+/// complete lines only. A write that fails leaves the file as it was and the records in memory; so
+/// does one to a file that was deleted meanwhile, which would be lost without its beginning.
 /// Not for several threads.
 class AppendFile {
  public:
@@ -54,6 +55,7 @@ class AppendFile {
   friend class FilePool;
   AppendFile(FilePool& pool, std::filesystem::path path);
   [[nodiscard]] bool is_full() const;
+  void require_name(int descriptor) const;
   void write_anew();
   void note_written(std::uint64_t size_bytes);
 
@@ -64,6 +66,7 @@ class AppendFile {
   Rewrite rewrite_;                              // empty: the next write appends
   int descriptor_ = -1;                          // -1 while closed
   bool is_made_ = false;                         // later opens must not make it again
+  bool keeps_content_ = false;                   // the first open does not empty it
   std::list<AppendFile*>::iterator open_place_;  // in FilePool::open_ while descriptor_ >= 0
   std::list<AppendFile*>::iterator
       dirty_place_;  // in FilePool::dirty_ while buffer_ holds anything
@@ -80,6 +83,8 @@ class FilePool {
 
   /// A new, empty file at `path`; one that is there already is emptied at the first write.
   [[nodiscard]] std::unique_ptr<AppendFile> create(std::filesystem::path path);
+  /// The file at `path` with what it has, made at the first write if it is not there.
+  [[nodiscard]] std::unique_ptr<AppendFile> continue_file(std::filesystem::path path);
   /// Writes all that is not yet written, tries every file, then throws the first error, if any.
   /// @throws std::system_error naming the path.
   void flush();

@@ -13,6 +13,8 @@
 #include <tune/result.hpp>
 #include <tune/trial.hpp>
 
+#include "report/restored_trial.hpp"
+
 namespace tune::report {
 
 /// What the records of trials do not tell and the one who runs the experiment knows.
@@ -44,6 +46,11 @@ class ProgressTracker {
   void expect(const ExpectedWork& work) { expected_ = work; }
 
   void experiment_started(const ExperimentInfo& experiment);
+  /// A trial of a resumed experiment: counts as what it is now. The pace is that of the work done
+  /// since.
+  void trial_restored(const RestoredTrial& restored);
+  /// Its results count no more.
+  void trial_restarted(TrialId id);
   void trial_added(TrialId id, const std::string& name, const Config& config);
   void trial_started(const TrialInfo& trial);
   void result(TrialId id, const Result& result);
@@ -66,6 +73,10 @@ class ProgressTracker {
   void offer_as_best(const TrialProgress& trial);
   [[nodiscard]] bool is_better_than(const TrialProgress& a, const TrialProgress& b) const;
   [[nodiscard]] std::optional<TrialProgress> best() const;
+  /// How much of a trial is done that has not ended, 0 to 1.
+  [[nodiscard]] double part_done(const TrialProgress& trial) const;
+  void end_trial(const Live& live, const std::string& reason, const std::string& error);
+  [[nodiscard]] double restored_fraction() const;
   [[nodiscard]] std::optional<double> fraction(Progress::Seconds now) const;
   [[nodiscard]] std::optional<Progress::Seconds> remaining(Progress::Seconds now);
 
@@ -76,6 +87,7 @@ class ProgressTracker {
   TrialCounts counts_;
   std::int64_t results_ = 0;
   std::int64_t failed_starts_ = 0;
+  double restored_trials_ = 0;  // that were done before this run, and parts of such
   std::map<TrialId, Live> live_;
   std::set<TrialId> running_;
   std::optional<TrialProgress> best_ended_;

@@ -31,6 +31,7 @@ struct AgentSetup {
   std::string experiment_name;
   std::filesystem::path experiment_path;  ///< Absolute.
   CheckpointOptions checkpoint;
+  std::filesystem::path resume_from = {};  ///< A checkpoint for trials without one of their own.
   std::chrono::duration<double> stop_grace{0};
 };
 

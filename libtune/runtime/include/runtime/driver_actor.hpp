@@ -13,18 +13,28 @@
 
 #include "engine/engine.hpp"
 #include "runtime/messages.hpp"
+#include "runtime/snapshot_pace.hpp"
 
 namespace tune::runtime {
+
+/// Where a session begins.
+struct SessionBegin {
+  engine::SessionStarted event = {};
+  Time time{0};                       ///< Engine time of the last event before.
+  store::EventNumber last_event = 0;  ///< Its number; 0: there is none.
+};
 
 struct DriverSetup {
   std::unique_ptr<engine::Engine> engine;
   SearcherActor searcher;
-  CallbackActor callbacks;
+  JournalActor journal;
   caf::actor owner;  ///< Gets ExperimentOver.
-  /// As long as more records wait for the callbacks, or commands for the searcher, what trials tell
-  /// is left alone. They have a bounded number of unacknowledged messages, so all queues are
-  /// bounded.
-  std::uint64_t max_waiting = 10'000;
+  SessionBegin begin = {};
+  std::vector<std::string> notes = {};  ///< For the log, before all else.
+  /// As long as more records wait for journal or callbacks, or commands for the searcher, what
+  /// trials tell is left alone. They have a bounded number of unacknowledged messages, so all
+  /// queues are bounded.
+  std::uint64_t max_waiting = 4'000;
   /// How often the callbacks get a report::RunStatus at most, if anything happens; 0: never.
   Time status_interval{0};
 };
@@ -48,20 +58,23 @@ class Driver {
   void on(NodeHello hello);
   void on(NodeNews news);
   void on(SearcherTurnDone done);
+  void on(const TurnCommitted& turn);
   void on(RecordTurnDone done);
 
   [[nodiscard]] Time now() const;
   [[nodiscard]] bool is_behind() const;
-  void handle(const engine::Event& event);
+  void handle(engine::Event event);
   void handle_news(NodeNews& news);
   void handle_held_news();
   void fail(const std::string& reason, const std::string& fault);
-  /// Carries out what the engine has said in this turn, and sends it all off.
+  void carry_out_commands();
+  /// Sends off all that this turn has brought.
   void end_turn();
   template <class Command>
   void carry_out(Command& command);
   [[nodiscard]] TrialInfo describe(engine::TrialStart start) const;
   void set_timer(const engine::SetTimer& command);
+  void take_snapshots();
   void add_status();
   [[nodiscard]] report::RunStatus status() const;
   void send_turn();
@@ -73,13 +86,18 @@ class Driver {
   std::vector<engine::Command> commands_;
   SearcherTurn searcher_turn_;
   RecordTurn record_turn_;
-  std::uint64_t waiting_records_ = 0;            // with the callbacks, not yet written
+  std::uint64_t waiting_commits_ = 0;            // records that are not in the journal yet
+  std::uint64_t waiting_records_ = 0;            // with journal or callbacks
   std::uint64_t waiting_searcher_commands_ = 0;  // with the searcher, not yet handled
   std::deque<NodeNews> held_news_;               // as long as too much waits
   bool is_status_new_ = false;                   // something has happened since it was told
   bool is_status_timer_set_ = false;             // it will be told
   Time next_status_{0};                          // not before
-  std::string fault_;                            // what breaks the experiment off
+  store::EventNumber last_event_ = 0;
+  SnapshotPace scheduler_pace_;
+  SnapshotPace searcher_pace_;
+  std::vector<engine::DeleteCheckpoint> deletions_;  // as long as no node is there for them
+  std::string fault_;                                // what breaks the experiment off
   std::optional<ExperimentEnd> end_;
 };
 

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+
+#include "store/directory_lock.hpp"
 
 namespace tune::runtime {
 
@@ -19,26 +22,38 @@ void check_experiment_name(const std::string& name);
 /// "<trainable>_<YYYY-mm-dd_HH-MM-SS>_<6 random hexadecimal digits>".
 [[nodiscard]] std::string default_experiment_name(const std::string& trainable);
 
-/// @throws std::invalid_argument naming the path if there is something in it already.
-void check_unused(const std::filesystem::path& experiment);
+/// What there is in an experiment's directory.
+enum class Contents {
+  nothing,     ///< There is no such directory, or nothing of an experiment in it.
+  experiment,  ///< A journal.
+  other,
+};
+/// @throws std::invalid_argument naming the path if it is a file or cannot be read.
+[[nodiscard]] Contents look_into(const std::filesystem::path& experiment);
 
-/// An experiment's directory, made for one run alone: of two that try at once, one is refused.
-/// An empty driver.log in it is the sign.
+/// An experiment's directory, made if need be and locked for one run alone.
 class DirectoryClaim {
  public:
-  /// @throws std::invalid_argument naming the path and the reason.
+  /// @throws std::invalid_argument naming the path and the reason, such as who has it.
   explicit DirectoryClaim(std::filesystem::path experiment);
-  /// Undoes it, unless it was kept.
+  /// Removes what was made, unless it was kept.
   ~DirectoryClaim();
   DirectoryClaim(const DirectoryClaim&) = delete;
   DirectoryClaim& operator=(const DirectoryClaim&) = delete;
 
-  void keep() { is_kept_ = true; }
+  /// The lock, which from now on is the caller's, with the directory.
+  [[nodiscard]] store::DirectoryLock keep();
+  /// Renames the directory to "<name>.<time>", with all there is in it, and makes an empty one in
+  /// its place. @return the path of the old one. @throws std::invalid_argument
+  std::filesystem::path move_aside();
 
  private:
+  void lock();
+  void undo();
+
   std::filesystem::path path_;
   bool is_made_ = false;
-  bool is_kept_ = false;
+  std::optional<store::DirectoryLock> lock_;
 };
 
 }  // namespace tune::runtime

@@ -64,6 +64,8 @@ using GuardianReport = std::variant<WorkerSpawned, SpawnFailed, WorkerExited, Me
 inline constexpr char worker_variable[] = "TUNE_WORKER";
 /// The descriptor at which guardian and workers find their socket.
 inline constexpr int inherited_socket = 3;
+/// The descriptor at which a guardian finds the lock that it holds as long as it lives.
+inline constexpr int inherited_lock = 4;
 inline constexpr char guardian_argument[] = "--tune-guardian";
 inline constexpr char worker_argument[] = "--tune-worker";
 
@@ -72,9 +74,10 @@ struct GuardianProcess {
   pid_t pid = 0;      ///< A child of this process, to be waited for.
 };
 /// Starts this program anew as a guardian. A worker's socket, stdout and stderr go with the request
-/// for it, in this order, by send_all().
+/// for it, in this order, by send_all(). `lock`: the descriptor of a lock that shall be held until
+/// all workers are gone, even if this process dies before; -1: none.
 /// @throws std::system_error
-[[nodiscard]] GuardianProcess start_guardian();
+[[nodiscard]] GuardianProcess start_guardian(int lock);
 
 /// Serves as guardian until the agent is gone and nobody is left.
 [[noreturn]] void serve_guardian();

@@ -15,8 +15,10 @@
 #include <tune/ids.hpp>
 
 #include "engine/commands.hpp"
+#include "engine/decisions.hpp"
 #include "engine/events.hpp"
 #include "report/progress_tracker.hpp"
+#include "store/journal.hpp"
 
 /// What the actors of an experiment tell each other: plain values, so that an agent may as well be
 /// on another machine. Each turn of an actor sends at most one message to each other one.
@@ -119,41 +121,75 @@ using OrdersActor = caf::typed_actor<caf::reacts_to<TrialOrders>>;
 using TrialActor = caf::typed_actor<caf::reacts_to<TrialOrders>, caf::reacts_to<TrialSpoke>,
                                     caf::reacts_to<GraceOver>>;
 
+/// The state of scheduler or searcher after an event.
+struct SnapshotTaken {
+  std::string what;  ///< "scheduler" or "searcher".
+  store::EventNumber event = 0;
+  Json state;
+};
+
 // ---- The driver and the searcher ----
 
 using SearcherCommand = std::variant<engine::AskSearcher, engine::TellSearcherResult,
                                      engine::TellSearcherCompleted, engine::TellSearcherFailed>;
 struct SearcherTurn {
   std::vector<SearcherCommand> commands;
+  /// If not 0: tell the state after these commands, which is that after this event.
+  store::EventNumber snapshot_after = 0;
 };
 /// The searcher is through with a turn of `commands` commands.
 struct SearcherTurnDone {
   std::uint64_t commands = 0;
   std::vector<engine::SuggestionReady> suggestions;
   std::string fault;  ///< It threw where it was told something; empty if not.
+  std::optional<SnapshotTaken> snapshot = {};
 };
 
 using SearcherActor = caf::typed_actor<caf::replies_to<SearcherTurn>::with<SearcherTurnDone>>;
 
-// ---- The driver and the callbacks ----
+// ---- The driver and the journal, the journal and the callbacks ----
 
-using Record = std::variant<engine::RecordTrialAdded, TrialInfo, engine::RecordResult,
-                            engine::RecordCheckpoint, engine::DeleteCheckpoint,
-                            engine::RecordTrialState, engine::RecordRestarted,
-                            engine::RecordExplanation, engine::RecordWarning, NodeNote>;
+/// An event as the engine saw it; before the records that came of it.
+struct JournalEvent {
+  store::EventNumber number = 0;
+  Time time{0};
+  engine::Event event;
+  engine::Decisions decisions;
+  /// The event is a result, and all of it but `done` stands in the one record that came of it.
+  bool is_plain_result = false;
+};
+
+using Record =
+    std::variant<JournalEvent, SnapshotTaken, engine::RecordTrialAdded, TrialInfo,
+                 engine::RecordResult, engine::RecordCheckpoint, engine::RecordCheckpointDamaged,
+                 engine::DeleteCheckpoint, engine::RecordTrialState, engine::RecordRestarted,
+                 engine::RecordExplanation, engine::RecordWarning, NodeNote>;
 struct RecordTurn {
   std::vector<Record> records;
-  std::vector<Acknowledgement> acknowledgements;  ///< Due once the records are written.
+  std::vector<Acknowledgement> acknowledgements;  ///< Due once the records are in the journal.
   std::optional<report::RunStatus> status = {};   ///< For displays, now and then.
+};
+/// `records` records are in the journal.
+struct TurnCommitted {
+  std::uint64_t records = 0;
+  std::vector<Acknowledgement> acknowledgements;
+  /// Once there is one, in every answer; then no records go to the callbacks.
+  std::string storage_error;
 };
 /// The callbacks are through with a turn of `records` records.
 struct RecordTurnDone {
   std::uint64_t records = 0;
-  std::vector<Acknowledgement> acknowledgements;
   /// Checkpoints that may go now: no callback will hear of them any more.
   std::vector<engine::DeleteCheckpoint> deletions;
   std::string storage_error;  ///< Once there is one, in every answer.
 };
+/// The journal to itself, behind all that waits: what was put in makes a transaction.
+struct CommitDue {};
+/// The last that the journal hears: how it ended. It closes the file.
+struct EndJournal {
+  ExperimentEnd end;
+};
+
 /// The last that the callbacks hear: how it ended, and what went wrong on the way there.
 struct EndRecords {
   ExperimentEnd end;
@@ -170,6 +206,11 @@ using CallbackActor = caf::typed_actor<caf::replies_to<RecordTurn>::with<RecordT
                                        caf::reacts_to<WritingPause>, caf::reacts_to<ProgressDue>,
                                        caf::reacts_to<EndRecords>>;
 
+/// Puts turns into the journal and passes them on to the callbacks, which so hear of nothing that
+/// could be lost.
+using JournalActor = caf::typed_actor<caf::reacts_to<RecordTurn>, caf::reacts_to<CommitDue>,
+                                      caf::reacts_to<RecordTurnDone>, caf::reacts_to<EndJournal>>;
+
 // ---- The driver ----
 
 /// The driver to itself: something has changed since it last told its status.
@@ -178,9 +219,9 @@ struct StatusDue {};
 using DriverActor =
     caf::typed_actor<caf::reacts_to<NodeHello>, caf::reacts_to<NodeNews>,
                      caf::reacts_to<NodeWarning>, caf::reacts_to<NodeNote>,
-                     caf::reacts_to<SearcherTurnDone>, caf::reacts_to<RecordTurnDone>,
-                     caf::reacts_to<engine::TimerFired>, caf::reacts_to<StatusDue>,
-                     caf::reacts_to<engine::StopRequested>>;
+                     caf::reacts_to<SearcherTurnDone>, caf::reacts_to<TurnCommitted>,
+                     caf::reacts_to<RecordTurnDone>, caf::reacts_to<engine::TimerFired>,
+                     caf::reacts_to<StatusDue>, caf::reacts_to<engine::StopRequested>>;
 
 /// The driver to the one who runs the experiment: it is over.
 struct ExperimentOver {
@@ -210,6 +251,9 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SearcherTurn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SearcherTurnDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RecordTurn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RecordTurnDone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TurnCommitted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::CommitDue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndJournal)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndRecords)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::ExperimentOver)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WritingPause)

@@ -17,7 +17,9 @@ namespace tune::runtime {
 /// thread.
 class ProcessStage {
  public:
-  explicit ProcessStage(OutputPump::Options output = {}) : pump_(std::move(output)) {
+  /// `lock`: see runtime::start_guardian(); it must outlive the object.
+  explicit ProcessStage(OutputPump::Options output = {}, int lock = -1)
+      : pump_(std::move(output)), lock_(lock) {
     raise_descriptor_limit();
   }
   /// Waits until every guardian has ended. Their sockets must be closed by then.
@@ -38,6 +40,7 @@ class ProcessStage {
   static void raise_descriptor_limit();
 
   OutputPump pump_;
+  const int lock_;
   std::atomic<std::uint64_t> last_process_id_{0};
   std::mutex mutex_;  // guards all below
   std::vector<pid_t> guardians_;

@@ -21,6 +21,8 @@ struct TrialRun {
   std::string experiment_name;
   std::filesystem::path experiment_path;  ///< Absolute; the trial's directory is made in it.
   CheckpointOptions checkpoint;
+  /// The checkpoint to start from where `launch` has none; empty: none.
+  std::filesystem::path initial_checkpoint = {};
   bool warns_of_reserved_names = true;  ///< Once a trial: false if an earlier start did.
   std::chrono::steady_clock::time_point (*now)() = &std::chrono::steady_clock::now;
 };

@@ -72,6 +72,7 @@ class EngineChecker {
   void on(const engine::RecordTrialStarted& command);
   void on(const engine::RecordResult& command);
   void on(const engine::RecordCheckpoint& command);
+  void on(const engine::RecordCheckpointDamaged& command);
   void on(const engine::RecordTrialState& command);
   void on(const engine::RecordRestarted& command);
   void on(const engine::RecordExplanation& command);
@@ -86,9 +87,16 @@ class EngineChecker {
   [[nodiscard]] bool may_be_judged() const;
   [[nodiscard]] bool has_thrown_now() const;
   void check_left(TrialId id, const TrialLog& trial, const engine::RecordTrialState& record) const;
-  /// Each gives the weights with which the launch starts.
-  std::string check_source(const TrialLog& trial, const engine::Launch& launch) const;
-  std::string check_adoption(const TrialLog& trial, const engine::Launch& launch) const;
+  /// Each gives the checkpoint from which the launch starts.
+  CheckpointLog check_source(const TrialLog& trial, const engine::Launch& launch) const;
+  CheckpointLog check_adoption(const TrialLog& trial, const engine::Launch& launch) const;
+  /// The objective by which the best checkpoints are kept.
+  [[nodiscard]] std::optional<Objective> checkpoint_objective() const;
+  [[nodiscard]] double score_of(const TrialLog& trial, std::int64_t iteration) const;
+  /// Whether a checkpoint is one of the newest or of the best.
+  [[nodiscard]] bool must_be_kept(const TrialLog& trial, const CheckpointLog& checkpoint) const;
+  void note_damage(const RunningStart& running);
+  void check_checkpoints(TrialId id, const TrialLog& trial) const;
   void check_request(const engine::Launch& launch) const;
   RunningStart& ordered(TrialId trial, std::uint32_t incarnation, NodeId node,
                         const std::string& what);

@@ -35,6 +35,8 @@ class TrialBehaviour {
   /// Setup, before a checkpoint is loaded. @pre the outcome is not `end`
   virtual StepOutcome setup(const engine::Launch& launch) = 0;
   virtual StepOutcome step(const engine::Launch& launch, std::int64_t iteration) = 0;
+  /// What is wrong with the checkpoint that the start is to load; empty if it is sound.
+  virtual std::string damage(const engine::Launch&) { return {}; }
   /// Text of the failure to load; empty if it works.
   virtual std::string load(const engine::Launch&) { return {}; }
   /// Text of the failure to save; empty if it works.

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <tune/config.hpp>
 #include <tune/ids.hpp>
+#include <tune/mode.hpp>
 #include <tune/resources.hpp>
 #include <tune/result.hpp>
 #include <tune/trial.hpp>
@@ -21,6 +23,7 @@ namespace tune::test {
 struct RunningStart {
   engine::Launch launch;
   std::string weights;                ///< With which it must start; see CheckpointLog.
+  double score = worst_value();       ///< Of the checkpoint with which it must start.
   engine::Horizon horizon;            ///< The newest one that was sent.
   std::optional<Result> last_result;  ///< The newest that arrived in order.
   bool needs_checkpoint = false;      ///< Its checkpoint is not loaded (or adopted) yet.
@@ -50,7 +53,8 @@ struct CheckpointLog {
   std::string directory_name;
   std::string weights;  ///< weights_after() the training that it holds; empty: of none.
   double time_total_s = 0;
-  Config config;  ///< In force when it was stored.
+  Config config;                 ///< In force when it was stored.
+  double score = worst_value();  ///< By which the best are kept.
 };
 
 /// All that the commands said of one trial.
@@ -66,7 +70,10 @@ struct TrialLog {
   std::vector<Result> line;            ///< The current line: iterations 1, 2, ... as superseded.
   std::vector<std::int64_t> recorded;  ///< Every iteration ever recorded, in order.
   std::vector<std::int64_t> checkpoint_records;  ///< Every iteration of a RecordCheckpoint.
-  std::vector<CheckpointLog> checkpoints;        ///< In the order of their records.
+  std::vector<CheckpointLog> checkpoints;        ///< In the order of their records, the sound ones.
+  std::set<std::string> used_names;              ///< Of all checkpoints that it ever had.
+  std::set<std::string> damaged;                 ///< Those that were found damaged.
+  std::set<std::string> damage_records;          ///< Those that were recorded as damaged.
   std::vector<std::string> explanations;
   std::vector<std::string> warnings;
   std::int64_t failures = 0;    ///< Starts that failed.
@@ -82,6 +89,8 @@ struct TrialLog {
   bool was_interrupted = false;       ///< Its last start ended so that it must stay unfinished.
   std::optional<double> retry_at_s;   ///< No start before that.
 
+  /// It had checkpoints, and all that were left are damaged.
+  [[nodiscard]] bool has_lost_all() const { return checkpoints.empty() && !damaged.empty(); }
   [[nodiscard]] bool has_ended() const {
     return state == TrialState::terminated || state == TrialState::error;
   }

@@ -1,0 +1,201 @@
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include <tune/registry.hpp>
+#include <tune/schedulers/builtin.hpp>
+#include <tune/searchers/builtin.hpp>
+
+#include "engine/engine.hpp"
+#include "fsck_journal.hpp"
+#include "runtime/past_experiment.hpp"
+
+namespace tune::runtime {
+namespace {
+
+/// A trial as the engine tells of it.
+struct RetoldTrial {
+  struct LineEntry {
+    std::uint32_t incarnation = 0;
+    bool done = false;
+  };
+  std::string name;
+  TrialState state = TrialState::pending;
+  std::uint32_t incarnation = 0;
+  std::string reason;
+  std::string error;
+  std::vector<LineEntry> line;
+  std::map<std::string, bool> checkpoints;  // by directory: whether it is kept
+};
+
+/// Does with the records of the engine what the journal does.
+class Retelling {
+ public:
+  template <class Command>
+  void operator()(const Command&) {}
+  void operator()(const engine::RecordTrialAdded& record) {
+    trials[record.trial].name = record.name;
+  }
+  void operator()(const engine::RecordTrialStarted& record) {
+    RetoldTrial& trial = trials[record.start.trial];
+    trial.state = TrialState::running;
+    trial.incarnation = record.start.incarnation;
+    trial.reason.clear();
+    trial.error.clear();
+  }
+  void operator()(const engine::RecordResult& record) {
+    auto& line = trials[record.trial].line;
+    line.resize(static_cast<std::size_t>(record.result.training_iteration - 1));
+    line.push_back({record.incarnation, record.result.done});
+  }
+  void operator()(const engine::RecordCheckpoint& record) {
+    trials[record.trial].checkpoints[record.directory_name] = true;
+  }
+  void operator()(const engine::RecordCheckpointDamaged& record) {
+    auto& checkpoints = trials[record.trial].checkpoints;
+    if (const auto found = checkpoints.find(record.directory_name); found != checkpoints.end()) {
+      found->second = false;
+    }
+  }
+  void operator()(const engine::DeleteCheckpoint& record) {
+    const TrialId owner{std::stoull(record.checkpoint.trial_name)};
+    trials[owner].checkpoints.erase(record.checkpoint.directory_name);
+  }
+  void operator()(const engine::RecordTrialState& record) {
+    RetoldTrial& trial = trials[record.trial];
+    trial.state = record.state;
+    trial.incarnation = record.incarnation;
+    trial.reason = record.reason;
+    trial.error = record.error;
+  }
+  void operator()(const engine::RecordRestarted& record) { trials[record.trial].line.clear(); }
+
+  std::map<TrialId, RetoldTrial> trials;
+};
+
+/// Without the member that names it.
+template <class Make>
+auto make_on_record(const Json& options, Make make) {
+  Json others = options;
+  const std::string name = others.value("name", "");
+  others.erase("name");
+  return make(name, others);
+}
+
+Resources recorded_resources(const Json& json) {
+  Resources resources;
+  if (json.is_string()) {
+    resources.of = [](const Config&) -> Resources {
+      throw std::logic_error("what a function of resources said is on record");
+    };
+    return resources;
+  }
+  resources.cpu = json.at("cpu");
+  resources.gpu = json.at("gpu");
+  resources.memory = json.at("memory");
+  resources.custom = json.at("custom");
+  return resources;
+}
+
+// The rest comes with the sessions; stop criteria have their answers on record.
+engine::EngineOptions recorded_options(const store::ExperimentRow& row, const Searcher& searcher) {
+  engine::EngineOptions options;
+  options.objective = row.objective;
+  options.searcher_objective = searcher.objective();
+  options.searcher_wants_results = searcher.wants_results();
+  options.resources = recorded_resources(row.definition.at("resources"));
+  options.seed = row.seed;
+  options.trainable_checkpoints = true;  // what the scheduler needs was checked then
+  return options;
+}
+
+std::string compare_lines(const store::JournalReader& reader, TrialId id,
+                          const std::vector<RetoldTrial::LineEntry>& line) {
+  std::size_t results = 0;
+  std::string difference;
+  reader.for_each_result(id, [&](const store::LineResult& result) {
+    const std::size_t place = results++;
+    if (!difference.empty() || place >= line.size()) return;
+    if (line[place].incarnation != result.incarnation || line[place].done != result.result.done) {
+      difference = "iteration " + std::to_string(result.result.training_iteration) +
+                   " would be of start " + std::to_string(line[place].incarnation) +
+                   (line[place].done ? " and done" : " and not done");
+    }
+  });
+  if (results == line.size()) return difference;
+  return std::to_string(results) + " results, want " + std::to_string(line.size());
+}
+
+std::string compare_trial(const store::JournalReader& reader, const store::TrialRow& row,
+                          const RetoldTrial& retold) {
+  if (row.name != retold.name) return "its name is " + row.name + ", want " + retold.name;
+  if (row.state != retold.state || row.reason != retold.reason || row.error != retold.error) {
+    return "it is " + std::string(to_string(row.state)) + " (" + row.reason + "), want " +
+           std::string(to_string(retold.state)) + " (" + retold.reason + ")";
+  }
+  if (row.incarnation != retold.incarnation) {
+    return std::to_string(row.incarnation) + " starts, want " + std::to_string(retold.incarnation);
+  }
+  if (std::string line = compare_lines(reader, row.id, retold.line); !line.empty()) return line;
+  std::map<std::string, bool> checkpoints;
+  for (const store::CheckpointRow& checkpoint : reader.checkpoints(row.id)) {
+    checkpoints[checkpoint.directory] = checkpoint.is_kept;
+  }
+  for (const auto& [directory, is_kept] : retold.checkpoints) {
+    const auto found = checkpoints.find(directory);
+    if (found == checkpoints.end()) return directory + " is not on record";
+    if (found->second != is_kept) {
+      return directory + (is_kept ? " is not kept" : " is kept") + " on record";
+    }
+    checkpoints.erase(found);
+  }
+  return checkpoints.empty() ? std::string()
+                             : checkpoints.begin()->first + " is on record, and should not be";
+}
+
+}  // namespace
+
+void check_replay(const store::JournalReader& reader, FsckFindings& findings) {
+  const auto where = findings.directory() / store::journal_file;
+  const store::ExperimentRow row = reader.experiment();
+  std::unique_ptr<TrialScheduler> scheduler;
+  std::unique_ptr<Searcher> searcher;
+  try {
+    register_builtin_schedulers();
+    register_builtin_searchers();
+    scheduler = make_on_record(row.definition.at("scheduler"), make_scheduler);
+    searcher = make_on_record(row.definition.at("searcher"), make_searcher);
+  } catch (const std::exception& error) {
+    return findings.note(where, std::string("the events were not replayed: ") + error.what());
+  }
+  const engine::EngineOptions options = recorded_options(row, *searcher);
+  engine::Engine engine(options, std::move(scheduler));
+  engine.begin_replay({.named = reopened_trials(reader)});
+  Retelling retelling;
+  std::vector<engine::Command> commands;
+  reader.for_each_event([&](const store::RecordedEvent& recorded) {
+    commands.clear();
+    try {
+      engine.replay(event_on_record(recorded, options), Time(recorded.row.time_s),
+                    decisions_on_record(recorded), /*asks_scheduler=*/false, commands);
+    } catch (const std::exception& error) {
+      throw std::runtime_error("event " + std::to_string(recorded.row.number) +
+                               " cannot be replayed: " + error.what());
+    }
+    for (const engine::Command& command : commands) std::visit(retelling, command);
+  });
+  reader.for_each_trial([&](const store::TrialRow& trial) {
+    const auto retold = retelling.trials.find(trial.id);
+    const std::string difference = retold == retelling.trials.end()
+                                       ? "there is none"
+                                       : compare_trial(reader, trial, retold->second);
+    if (difference.empty()) return;
+    findings.fault(
+        where, fsck_trial_text(trial.id) + "not as a replay of the events has it: " + difference);
+  });
+  findings.report().is_replayed = true;
+}
+
+}  // namespace tune::runtime

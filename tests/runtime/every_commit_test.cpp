@@ -1,0 +1,236 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include <tune/schedulers/asha.hpp>
+#include <tune/schedulers/fifo.hpp>
+#include <tune/searchers/grid.hpp>
+#include <tune/searchers/random.hpp>
+
+#include "run_support.hpp"
+#include "stepped_experiment.hpp"
+#include "store/journal_reader.hpp"
+
+namespace tune::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What is run: anything that a definition can hold, and the way its trials train.
+struct Case {
+  std::string name;
+  std::function<void(Experiment&)> define;
+  std::int64_t steps = 4;
+  std::int64_t snapshot_every = 0;
+};
+
+double learn(const Config& config, double state, std::int64_t iteration) {
+  const double x = config["x"].get<double>();
+  return state * 0.75 + x / static_cast<double>(iteration);
+}
+
+/// A later scheduler or searcher is another line here.
+std::vector<Case> cases() {
+  const auto random_space = [](Experiment& e) {
+    e.space = {{"x", uniform(0, 1)}, {"n", randint(0, 3)}};
+    e.num_samples = 6;
+    e.searcher = random_search();
+  };
+  const auto grid_space = [](Experiment& e) {
+    e.space = {{"x", choice({0.5, 0.125, 1.0, 0.25})}, {"n", choice({1, 2})}};
+    e.num_samples = 1;
+    e.searcher = grid();
+  };
+  const auto with_asha = [](Experiment& e) {
+    e.scheduler = asha({.max_t = 4, .grace_period = 1, .reduction_factor = 2});
+  };
+  const auto both = [](auto first, auto second) {
+    return [=](Experiment& e) {
+      first(e);
+      second(e);
+    };
+  };
+  const auto every_second = [](Experiment& e) { e.checkpoint.every = 2; };
+  return {
+      {"fifo, random", random_space},
+      {"fifo, grid", grid_space},
+      {"asha, random", both(random_space, with_asha)},
+      {"asha, grid", both(grid_space, with_asha)},
+      {"asha, grid, snapshots", both(grid_space, with_asha), 4, 7},
+      {"asha, random, a checkpoint every second step",
+       both(both(random_space, with_asha), every_second)},
+      {"fifo, random, no checkpoints",
+       both(random_space, [](Experiment& e) { e.checkpoint.every = 0; })},
+      {"fifo, random, a bound", both(random_space,
+                                     [](Experiment& e) {
+                                       e.stop = {{"training_iteration", 3}};
+                                     })},
+  };
+}
+
+Experiment definition(const Case& what, const fs::path& storage) {
+  Experiment experiment;
+  experiment.name = "run";
+  experiment.storage_path = storage.string();
+  experiment.metric = "loss";
+  experiment.mode = Mode::min;
+  experiment.seed = 3;
+  experiment.isolation = Isolation::threads;
+  experiment.local = {.cpus = 1};
+  experiment.checkpoint = {.every = 1};
+  experiment.verbosity = 0;
+  experiment.exporters = {"json", "csv"};
+  what.define(experiment);
+  return experiment;
+}
+
+void run_case(const Case& what, const fs::path& storage,
+              const std::function<void(std::uint64_t)>& after_commit) {
+  Experiment experiment = definition(what, storage);
+  SteppedOptions options;
+  options.step = learn;
+  options.steps = what.steps;
+  options.snapshot_every = what.snapshot_every;
+  options.after_commit = after_commit;
+  (void)SteppedExperiment(experiment, std::move(options)).run();
+}
+
+/// In a process of its own, so that it can be killed. True if it came to its end.
+bool run_in_process(const Case& what, const fs::path& storage, std::uint64_t last_commit) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    try {
+      run_case(what, storage, [last_commit](std::uint64_t commit) {
+        if (commit == last_commit) ::raise(SIGKILL);
+      });
+    } catch (const std::exception& error) {
+      std::cerr << error.what() << std::endl;
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  REQUIRE((WIFEXITED(status) || WTERMSIG(status) == SIGKILL));
+  if (WIFEXITED(status)) REQUIRE(WEXITSTATUS(status) == 0);
+  return WIFEXITED(status);
+}
+
+/// All of a result.json that does not depend on clock and process.
+std::string rows_of_file(const fs::path& trial) {
+  std::string rows;
+  for (const std::string& line : read_lines(trial / "result.json")) {
+    const Json row = Json::parse(line);
+    rows += row.at("training_iteration").dump() + ":" + row.at("loss").dump() + ":" +
+            row.at("done").dump() + " ";
+  }
+  return rows + std::to_string(read_lines(trial / "progress.csv").size());
+}
+
+/// On the disk is what is on record, and that is the newest as far as checkpoints were due.
+void check_checkpoints(const TrialResult& trial) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(trial.path)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("checkpoint_") || name.starts_with(".tmp")) found.push_back(name);
+  }
+  std::vector<std::string> recorded;
+  for (const Checkpoint& checkpoint : trial.checkpoints) {
+    recorded.push_back(checkpoint.path.filename().string());
+  }
+  CHECK(found == recorded);
+  CHECK(recorded.size() <= 1);
+}
+
+/// What came of an experiment: trials, results, decisions and the best, in text.
+std::vector<std::string> outcome(const fs::path& storage) {
+  std::vector<std::string> lines;
+  const ResultGrid grid = ResultGrid::open(storage / "run");
+  for (const TrialResult& trial : grid) {
+    std::string line = trial.name + " " + std::string(to_string(trial.state)) + " " + trial.reason +
+                       " " + trial.error + " ";
+    for (const Result& result : trial.history()) {
+      line += std::to_string(result.training_iteration) + ":" +
+              result.metrics.at("loss").json().dump() + ":" + (result.done ? "d " : " ");
+    }
+    lines.push_back(line + rows_of_file(trial.path));
+  }
+  for (const TrialResult& trial : grid) check_checkpoints(trial);
+  lines.push_back("best " + std::to_string(grid.best().id.value()));
+  const store::JournalReader reader(storage / "run");
+  std::map<TrialId, std::string> explained;
+  reader.for_each_message([&](const store::MessageRow& message) {
+    if (message.kind == "explanation") explained[message.trial.value()] += message.text + "; ";
+  });
+  for (const auto& [id, text] : explained)
+    lines.push_back(std::to_string(id.value()) + ": " + text);
+  lines.push_back(grid.experiment_end().reason);
+  return lines;
+}
+
+/// But for checkpoints: a recorded end is an end, even if its last checkpoint was not on record
+/// yet.
+std::vector<std::string> files_below(const fs::path& path) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    const std::string file = fs::relative(entry.path(), path).string();
+    if (file.find("checkpoint_") == std::string::npos) files.push_back(file);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+TEST_CASE("an experiment killed after any commit ends as one that was never killed",
+          "[resume][every_commit]") {
+  for (const Case& what : cases()) {
+    INFO(what.name);
+    const TemporaryFolder folder;
+    const fs::path whole = folder.path() / "whole";
+    std::uint64_t commits = 0;
+    run_case(what, whole, [&](std::uint64_t commit) { commits = commit; });
+    const std::vector<std::string> expected = outcome(whole);
+    REQUIRE(commits > 20);
+    for (std::uint64_t last = 1; last <= commits; ++last) {
+      INFO("killed after commit " << last << " of " << commits);
+      const fs::path storage = folder.path() / "killed";
+      CHECK_FALSE(run_in_process(what, storage, last));
+      REQUIRE(run_in_process(what, storage, 0));
+      REQUIRE(outcome(storage) == expected);
+      REQUIRE(files_below(storage) == files_below(whole));
+      fs::remove_all(storage);
+    }
+  }
+}
+
+TEST_CASE("an experiment killed again and again ends as one that was never killed",
+          "[resume][every_commit]") {
+  for (const Case& what : cases()) {
+    INFO(what.name);
+    const TemporaryFolder folder;
+    run_case(what, folder.path() / "whole", [](std::uint64_t) {});
+    const std::vector<std::string> expected = outcome(folder.path() / "whole");
+    for (const std::uint64_t commits_at_once : {15, 26}) {
+      INFO("killed after each " << commits_at_once << " commits");
+      const fs::path storage = folder.path() / "killed";
+      int sessions = 1;
+      while (!run_in_process(what, storage, commits_at_once)) REQUIRE(++sessions < 500);
+      CHECK(sessions > 1);
+      REQUIRE(outcome(storage) == expected);
+      fs::remove_all(storage);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tune::test

@@ -66,6 +66,7 @@ class Engine::Implementation {
   void lose_all_nodes();
   void withdraw_ask();
   void reopen(TrialId id);
+  void judge_untold(TrialId id);
   void restart(TrialId id);
   TrialRecord* revive(TrialId id);
   static void let_run(TrialRecord& record);

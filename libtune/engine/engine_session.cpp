@@ -31,7 +31,10 @@ void Engine::Implementation::on(const SessionStarted& event) {
     if (TrialRecord* record = find(id)) let_run(*record);
   }
   go_on();
-  for (const TrialId id : event.reopened) reopen(id);
+  for (const TrialId id : event.reopened) {
+    reopen(id);
+    judge_untold(id);
+  }
   for (const TrialId id : event.restarted) restart(id);
   if (tape_.is_replaying()) return;
   ended_.clear();
@@ -133,6 +136,15 @@ void Engine::Implementation::reopen(TrialId id) {
   if (record == nullptr) return;
   make_pending(*record, "reopened");
   tell_added(*record);
+}
+
+// What a trial reported on its way to an end that does not hold any more was judged by nobody.
+void Engine::Implementation::judge_untold(TrialId id) {
+  TrialRecord* const record = find(id);
+  if (record == nullptr || record->last.training_iteration <= record->decided_until) return;
+  record->decided_until = record->last.training_iteration;
+  const CriteriaAnswer verdict = ask_stop_criteria(*record, record->last);
+  if (!verdict.stop_trial.empty()) stop(*record, verdict.stop_trial);
 }
 
 void Engine::Implementation::restart(TrialId id) {

@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Halves x; writes each start into a file, and fails at an iteration as long as a file says so.
+/// Halves x; writes each start into a file. In its fourth step it fails as long as there is a file
+/// "trap", and waits for its end as long as there is a file "hold".
 class Halving final : public Descent {
  public:
   void setup(const Config& config) override {
@@ -33,7 +34,11 @@ class Halving final : public Descent {
   }
   Metrics step() override {
     ++iteration_;
-    const fs::path trap = context().trial_dir.parent_path().parent_path() / "trap";
+    const fs::path storage = context().trial_dir.parent_path().parent_path();
+    if (iteration_ == 4) {
+      wait_until([&] { return context().should_stop() || !fs::exists(storage / "hold"); });
+    }
+    const fs::path trap = storage / "trap";
     if (iteration_ == 4 && fs::exists(trap) && context().trial_id.value() % 3 == 2) {
       throw std::runtime_error("trapped");
     }
@@ -96,13 +101,18 @@ class Interrupter final : public Callback {
   int left_;
 };
 
-/// Runs until the n-th result, and is interrupted there.
+/// Runs until the n-th result, and is interrupted there: of the first two trials, which do not end
+/// before.
 ResultGrid interrupted_after(Experiment experiment, int results) {
+  const fs::path hold = fs::path(experiment.storage_path) / "hold";
+  std::ofstream(hold) << "";
   experiment.callbacks = {std::make_shared<Interrupter>(results)};
   experiment.exit_on_signal = false;
   std::signal(SIGINT, SIG_DFL);  // the test's own handler would be left in its place
   ResultGrid grid = tune_run<Halving>(experiment);
+  fs::remove(hold);
   CHECK(grid.interrupted());
+  CHECK(grid.experiment_end().unfinished_trials > 0);
   return grid;
 }
 
@@ -171,7 +181,7 @@ TEST_CASE("those stopped by a scheduler stay when a bound is raised", "[resume]"
 TEST_CASE("FA-09: an interrupted experiment goes on where it was",
           "[resume][FA-09][RE-01][RE-02]") {
   const TemporaryFolder folder;
-  const ResultGrid first = interrupted_after(resumable(folder), 7);
+  const ResultGrid first = interrupted_after(resumable(folder), 6);
   CHECK(first.experiment_end().unfinished_trials > 0);
   const ResultGrid grid = run(resumable(folder));
   REQUIRE(grid.size() == 4);
@@ -300,7 +310,7 @@ TEST_CASE("RE-06: another definition is refused with what differs", "[resume][RE
 
 TEST_CASE("RE-07: exports that were cut or lost are made again", "[resume][RE-07]") {
   const TemporaryFolder folder;
-  const ResultGrid first = interrupted_after(resumable(folder), 12);
+  const ResultGrid first = interrupted_after(resumable(folder), 6);
   for (const TrialResult& trial : first) {
     if (!fs::exists(trial.path / "result.json")) continue;
     fs::resize_file(trial.path / "result.json", 0);

@@ -195,6 +195,22 @@ TEST_CASE("with a larger time_budget the trials that it ended go on", "[session]
   CHECK(second.engine.counts().terminated == 0);
 }
 
+TEST_CASE("what came after the time was up is judged before the trial goes on", "[session]") {
+  EngineOptions options = with_retries();
+  options.time_budget = Time(5);
+  options.stop = {{"training_iteration", 2}};
+  EngineBench first(options);
+  first.begin(options).join().suggest(0).report(0, 1);
+  first.now = Time(5);
+  first.handle(TimerFired{0}).report(0, 2).store(0, 2).end(0, EndKind::stopped, "");
+  options.time_budget = Time(9);
+  EngineBench second(options);
+  second.replay(first, {.out_of_time = true});
+  second.begin(options, second.engine.reopenable().out_of_time).join();
+  CHECK(second.state(0).state == TrialState::terminated);
+  CHECK(second.state(0).reason == "stop criterion training_iteration >= 2");
+}
+
 TEST_CASE("RE-04: failed trials go on where they were, or start anew", "[session]") {
   EngineOptions options = with_retries();
   options.max_failures = 0;

@@ -13,12 +13,14 @@ double seconds_of_wall_clock() {
 
 }  // namespace
 
-StandaloneJournal::StandaloneJournal(std::unique_ptr<store::Journal> journal, const Past& past)
+StandaloneJournal::StandaloneJournal(std::unique_ptr<store::Journal> journal,
+                                     const store::ExperimentRow& row, const Past& past)
     : journal_(std::move(journal)),
       keeper_(*journal_),
       begin_(std::chrono::steady_clock::now() -
              std::chrono::duration_cast<std::chrono::nanoseconds>(past.time)),
       last_event_(past.last_event) {
+  journal_->set_experiment(row);
   const Host host = local_host();
   store::SessionRow session;
   session.number = past.sessions + 1;

@@ -24,8 +24,9 @@ class StandaloneJournal {
     store::EventNumber last_event = 0;
     Time time{0};  ///< Of that event; goes on from there.
   };
-  /// Begins a session in `journal`.
-  StandaloneJournal(std::unique_ptr<store::Journal> journal, const Past& past);
+  /// Begins a session in `journal`, of a run that is described by `row` from now on.
+  StandaloneJournal(std::unique_ptr<store::Journal> journal, const store::ExperimentRow& row,
+                    const Past& past);
 
   /// Adds an event; the records that come of it follow.
   void add(engine::TrialMessage message, bool is_plain_result);

@@ -1,6 +1,11 @@
 #include "standalone_records.hpp"
 
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -16,18 +21,36 @@
 #include "experiment_record.hpp"
 #include "host.hpp"
 #include "record_call.hpp"
-#include "runtime/experiment_directory.hpp"
+#include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {
 namespace {
+
+constexpr const char* run_variable = "TUNE_RUN";
+
+/// Empty: one has to be made up.
+std::string name_of_run(const track::Options& options) {
+  const char* variable = std::getenv(run_variable);
+  if (!options.name.empty() || variable == nullptr) {
+    check_experiment_name(options.name);
+    return options.name;
+  }
+  try {
+    check_experiment_name(variable);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string(run_variable) + ": " + error.what());
+  }
+  return variable;
+}
 
 ExperimentInfo describe_run(const track::Options& options) {
   const std::string program = program_invocation_short_name;
   check_checkpoint_options(options.checkpoint);
   (void)core::objective_of(options.checkpoint, std::nullopt);
-  check_experiment_name(options.name);
   ExperimentInfo info;
-  info.name = options.name.empty() ? default_experiment_name(program) : options.name;
+  info.name = name_of_run(options);
+  info.has_default_name = info.name.empty();
+  if (info.has_default_name) info.name = default_experiment_name(program);
   info.path = resolve_storage(options.storage_path) / info.name;
   info.experiment_id = draw_experiment_id();
   info.seed = options.seed ? *options.seed : draw_seed();
@@ -67,6 +90,34 @@ TrialInfo describe_trial(const ExperimentInfo& experiment, const Config& config)
   return trial;
 }
 
+store::ExperimentRow row_of_run(const ExperimentInfo& info) {
+  return {info.name, info.experiment_id, info.objective, info.seed, info.definition};
+}
+
+// The claim removes the rest.
+void remove_all_but_lock(const std::filesystem::path& directory) {
+  std::error_code ignored;  // the fault before is the one to hear of
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    if (entry.path().filename() == store::lock_file) continue;
+    std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
+/// The descriptor of the open run's lock: a forked child, which may outlive this process, must not
+/// hold on to it.
+std::atomic<int> lock_descriptor{-1};
+
+void close_lock_in_child() {
+  const int descriptor = lock_descriptor.exchange(-1);
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+void leave_lock_when_forked(const store::DirectoryLock& lock) {
+  [[maybe_unused]] static const int registered =
+      ::pthread_atfork(nullptr, nullptr, &close_lock_in_child);
+  lock_descriptor = lock.descriptor();
+}
+
 }  // namespace
 
 StandaloneRecords::StandaloneRecords(const track::Options& options)
@@ -78,40 +129,111 @@ StandaloneRecords::StandaloneRecords(const track::Options& options)
                                                  std::vector<std::shared_ptr<Callback>>{})),
       store_(experiment_.path) {
   DirectoryClaim claim(experiment_.path);
-  if (look_into(experiment_.path) != Contents::nothing) {
-    throw std::invalid_argument(
-        "experiment directory " + experiment_.path.string() +
-        ": there are results in it already; give the run another name, or move the directory away");
-  }
-  lock_.emplace(claim.keep());
+  const Contents contents = usable_contents(options, claim);
   try {
-    begin_new();
+    if (contents == Contents::experiment) {
+      go_on(options);
+    } else {
+      begin_new();
+    }
   } catch (const std::exception&) {
     hub_.reset();  // it would write what it has
     journal_.reset();
-    std::error_code ignored;  // the fault before is the one to hear of
-    std::filesystem::remove_all(experiment_.path, ignored);
+    if (contents != Contents::experiment) remove_all_but_lock(experiment_.path);
     throw;
   }
+  lock_.emplace(claim.keep());
+  leave_lock_when_forked(*lock_);
+}
+
+// What the directory holds that this run may go on with, or nothing; else it is refused.
+Contents StandaloneRecords::usable_contents(const track::Options& options, DirectoryClaim& claim) {
+  const Contents contents = look_into(experiment_.path);
+  if (contents == Contents::nothing) return contents;
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument("experiment directory " + experiment_.path.string() + ": " + why);
+  };
+  if (options.resume == Resume::fresh) {
+    add_note("what was there before is now " + claim.move_aside().string());
+    return Contents::nothing;
+  }
+  if (options.resume == Resume::never) {
+    refuse(
+        "there are results in it already, and resume is never; give the run another name, or let "
+        "it go on");
+  }
+  if (contents == Contents::other) {
+    refuse("there are files in it and no " + std::string(store::journal_file) +
+           ", so it cannot go on; give the run another name, or move the directory away");
+  }
+  return contents;
 }
 
 void StandaloneRecords::begin_new() {
   const store::ChosenMode mode = store::choose_journal_mode(experiment_.path);
-  const store::ExperimentRow row{experiment_.name, experiment_.experiment_id, experiment_.objective,
-                                 experiment_.seed, experiment_.definition};
+  const store::ExperimentRow row = row_of_run(experiment_);
   journal_ = std::make_unique<StandaloneJournal>(
-      store::Journal::create(experiment_.path, row, mode.mode), StandaloneJournal::Past{});
+      store::Journal::create(experiment_.path, row, mode.mode), row, StandaloneJournal::Past{});
   hub_->experiment_started(experiment_);
-  add_start();
+  add_start(/*is_first=*/true);
   write_records();
   require_storage();
 }
 
-// The trial's first message, which it has yet to tell.
-void StandaloneRecords::add_start() {
+void StandaloneRecords::go_on(const track::Options& options) {
+  const store::JournalReader reader(experiment_.path);
+  const PastRun past = read_past_run(reader, experiment_.path, checkpoint_objective_);
+  experiment_.experiment_id = past.experiment.experiment_id;
+  if (!options.seed) experiment_.seed = past.experiment.seed;
+  experiment_.definition["seed"] = experiment_.seed;
+  for (std::string& line : clean_directories(reader, experiment_.path)) add_note(std::move(line));
+  if (past.trial) take_up(past, options);
+
+  const store::ChosenMode mode = store::choose_journal_mode(experiment_.path);
+  journal_ = std::make_unique<StandaloneJournal>(store::Journal::open(experiment_.path, mode.mode),
+                                                 row_of_run(experiment_), past.journal);
+  hub_->experiment_started(experiment_, report::Resumed::yes);
+  restore_trials(reader, {trial_.id}, *hub_);
+  add_start(/*is_first=*/!past.trial);
+  write_records();
+  require_storage();
+}
+
+// Goes on after the newest checkpoint, or without one after the last result.
+void StandaloneRecords::take_up(const PastRun& past, const track::Options& options) {
+  const store::TrialRow& row = *past.trial;
+  trial_.name = row.name;
+  trial_.path = experiment_.path / row.name;
+  trial_.incarnation = row.incarnation + 1;
+  if (options.config.empty()) trial_.config = row.last_config;
+  if (row.last) last_ = *row.last;
+  start_.time_total_s = last_.time_total_s;
+  trial_.start_iteration = last_.training_iteration;
+  start_.stored_until = past.stored_until;
+  for (const PastCheckpoint& checkpoint : past.checkpoints) {
+    names_.push_back(checkpoint.directory_name);
+    scores_.push_back(checkpoint.score);
+    trial_.start_iteration = checkpoint.training_iteration;
+    start_.time_total_s = checkpoint.time_total_s;
+    start_.checkpoint = engine::CheckpointLocation{row.name, checkpoint.directory_name};
+  }
+  for (std::size_t i = 0; i < past.damaged.size(); ++i) {
+    records_.emplace_back(engine::RecordCheckpointDamaged{trial_.id, past.damaged[i]});
+    records_.emplace_back(
+        engine::RecordWarning{trial_.id, past.damages[i] + "; goes back to " + names_.back()});
+  }
+}
+
+// The trial's first message, which it has yet to tell, and what came to light before.
+void StandaloneRecords::add_start(bool is_first) {
   journal_->add({trial_.id, trial_.incarnation, next_sequence_++, engine::Started{}}, false);
-  add(engine::RecordTrialAdded{trial_.id, trial_.name, trial_.config});
+  for (Record& record : std::exchange(records_, {})) add(std::move(record));
+  if (is_first) add(engine::RecordTrialAdded{trial_.id, trial_.name, trial_.config});
   add(trial_);
+}
+
+void StandaloneRecords::add_note(std::string text) {
+  records_.emplace_back(NodeNote{std::move(text)});
 }
 
 void StandaloneRecords::write(const std::vector<engine::TrialMessage>& messages) {
@@ -227,6 +349,7 @@ void StandaloneRecords::end(const std::vector<engine::TrialMessage>& last,
   const std::string fault = storage_fault();
   hub_.reset();
   journal_.reset();
+  lock_descriptor = -1;
   lock_.reset();
   if (fault.empty()) return;
   throw std::runtime_error("run " + experiment_.name + " in " + experiment_.path.string() +

@@ -14,7 +14,9 @@
 #include <tune/track.hpp>
 
 #include "engine/events.hpp"
+#include "past_run.hpp"
 #include "report/callback_hub.hpp"
+#include "runtime/experiment_directory.hpp"
 #include "runtime/messages.hpp"
 #include "standalone_journal.hpp"
 #include "store/checkpoint_store.hpp"
@@ -27,9 +29,9 @@ namespace tune::runtime {
 class StandaloneRecords {
  public:
   /// Checks `options` and makes the directory, the journal and the first files; none is left if it
-  /// throws.
+  /// throws. Or goes on with what is there; that stays as it is if it throws.
   /// @throws std::invalid_argument naming the field, its value and what is allowed, or the path;
-  /// std::runtime_error naming the file that cannot be written.
+  /// std::runtime_error naming the file that cannot be read or written.
   explicit StandaloneRecords(const track::Options& options);
 
   /// Writes what the trial told. When it returns all of it is in the journal, and the kernel has
@@ -43,10 +45,21 @@ class StandaloneRecords {
 
   [[nodiscard]] const ExperimentInfo& experiment() const { return experiment_; }
   [[nodiscard]] const TrialInfo& trial() const { return trial_; }
+  /// Where the trial begins, besides its iteration.
+  struct Start {
+    double time_total_s = 0;
+    std::optional<engine::CheckpointLocation> checkpoint;  ///< As it was stored.
+    std::int64_t stored_until = -1;                        ///< See engine::Launch.
+  };
+  [[nodiscard]] const Start& start() const { return start_; }
 
  private:
+  [[nodiscard]] Contents usable_contents(const track::Options& options, DirectoryClaim& claim);
   void begin_new();
-  void add_start();
+  void go_on(const track::Options& options);
+  void take_up(const PastRun& past, const track::Options& options);
+  void add_start(bool is_first);
+  void add_note(std::string text);
   void add(const engine::TrialMessage& message);
   void add_what_came_of(const engine::Reported& report);
   void add_what_came_of(const engine::CheckpointStored& report);
@@ -62,6 +75,7 @@ class StandaloneRecords {
 
   ExperimentInfo experiment_;
   TrialInfo trial_;
+  Start start_;
   CheckpointOptions checkpoint_options_;
   std::optional<Objective> checkpoint_objective_;
   std::unique_ptr<report::CallbackHub> hub_;  // null once it has ended

@@ -25,6 +25,10 @@ TrialRun make_standalone_trial(const StandaloneRecords& records, const Checkpoin
   run.launch.trial_name = trial.name;
   run.launch.config = trial.config;
   run.launch.grant.amounts = local_capacity({});
+  run.launch.start_iteration = trial.start_iteration;
+  run.launch.start_time_total_s = records.start().time_total_s;
+  run.launch.checkpoint = records.start().checkpoint;
+  run.launch.stored_until = records.start().stored_until;
   run.launch.seed = Random(experiment.seed, "trial", trial.id.value()).next();
   run.experiment_name = experiment.name;
   run.experiment_path = experiment.path;

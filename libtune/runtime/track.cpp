@@ -83,9 +83,14 @@ bool is_in_experiment(const ProcessTrack& process) {
 void start_run(ProcessTrack& process, const track::Options& options,
                StandaloneRun::Clock::time_point begin) {
   auto run = std::make_shared<StandaloneRun>(options, begin);
-  if (options.name.empty()) {
-    std::clog << "tune: run " << run->experiment().name << " in " << run->experiment().path.string()
-              << std::endl;
+  const ExperimentInfo& experiment = run->experiment();
+  const TrialContext& context = run->context();
+  if (experiment.has_default_name || context.incarnation > 1) {
+    std::clog << "tune: run " << experiment.name << " in " << experiment.path.string();
+    if (context.incarnation > 1) {
+      std::clog << " goes on after iteration " << context.start_iteration;
+    }
+    std::clog << std::endl;
   }
   if (process.run && !process.run->is_of_this_process()) {
     process.inherited.push_back(std::move(process.run));  // it must not write what it still holds

@@ -12,6 +12,7 @@
 #include <tune/config.hpp>
 #include <tune/mode.hpp>
 #include <tune/resources.hpp>
+#include <tune/resume.hpp>
 #include <tune/scheduler.hpp>
 #include <tune/search_space.hpp>
 #include <tune/searcher.hpp>
@@ -27,17 +28,6 @@ enum class Isolation {
   /// On threads of this process: for debugging and very short trials. A crash ends all, a step that
   /// hangs cannot be killed, and output is not captured.
   threads,
-};
-
-/// What becomes of an experiment that is on record already: one of the same storage path and name.
-enum class Resume {
-  /// It goes on, if it has the same definition: see docs/resume.md. One that is complete runs
-  /// nothing.
-  automatic,
-  never,            ///< It is refused.
-  fresh,            ///< Its directory is moved aside, and the experiment begins anew.
-  errored,          ///< As automatic; trials that failed go on from their last checkpoint.
-  restart_errored,  ///< As automatic; trials that failed start anew from nothing.
 };
 
 /// What becomes of trials that fail, and of the experiment with them.

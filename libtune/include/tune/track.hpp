@@ -13,6 +13,7 @@
 #include <tune/config.hpp>
 #include <tune/json.hpp>
 #include <tune/metrics.hpp>
+#include <tune/resume.hpp>
 #include <tune/trainable.hpp>
 
 /// The cooperative form of training code: a function that reports its results itself.
@@ -34,19 +35,28 @@ using Writer = std::function<void(const std::filesystem::path& dir)>;
 
 /// Of a run outside an experiment; as the fields of Experiment.
 struct Options {
-  std::string name = {};          ///< Default: <program>_<time>_<random>, printed.
+  /// Default: $TUNE_RUN, else <program>_<time>_<random>, printed. A run of that name goes on.
+  std::string name = {};
   std::string storage_path = {};  ///< Default: $TUNE_STORAGE_PATH, else ~/tune_results.
-  Json config = Json::object();   ///< What config() gives, and what the files say.
+  /// What config() gives, and what the files say. Of a run that goes on: empty for what it had.
+  Json config = Json::object();
   /// As for a train function: `every` 0 stores a checkpoint at each report with a writer.
   CheckpointOptions checkpoint = CheckpointOptions();
   std::optional<std::uint64_t> seed = {};  ///< For context().seed; drawn if not given.
   std::vector<std::string> exporters = {"json", "csv", "tensorboard"};
+  /// What becomes of a run of that name that is on record: it goes on, whether it had ended or not,
+  /// is refused (`never`), or its directory is moved aside (`fresh`). A run never fails, so
+  /// `errored` and `restart_errored` are as `automatic`.
+  Resume resume = Resume::automatic;
 };
 
 /// Starts this process's run outside an experiment, for those who want a name, a path or a
-/// configuration: before any other call here, or after finish().
-/// @throws std::invalid_argument naming the field, its value and what is allowed, a name that has
-/// results already among it; std::logic_error if a run is open, and inside an experiment.
+/// configuration: before any other call here, or after finish(). Or goes on with the run of that
+/// name: its newest checkpoint that is whole is checkpoint(), and the next report is the one after
+/// it, in the place of those that came later; without a checkpoint it is the one after the last.
+/// @throws std::invalid_argument naming the field, its value and what is allowed, a name that is an
+/// experiment's or is in use among it; std::logic_error if a run is open, and inside an experiment;
+/// std::runtime_error if what is on record cannot be read, or no checkpoint of several is whole.
 void init(const Options& options = {});
 
 /// Ends the run outside an experiment; init() may start another. Does nothing inside an experiment,

@@ -309,18 +309,6 @@ TEST_CASE("track::init refuses what cannot work and leaves nothing behind", "[tr
              Contains("checkpoint.every must be at least 0, is -1"));
 }
 
-TEST_CASE("track::init refuses a name that has results already", "[track]") {
-  const test::TemporaryFolder folder;
-  const track::Options options{.name = "run", .storage_path = folder.path().string()};
-  track::init(options);
-  track::report({{"x", 1}});
-  track::finish();
-  CHECK_THAT(
-      refusal_of([&] { track::init(options); }),
-      Contains((folder.path() / "run").string()) && Contains("there are results in it already"));
-  CHECK(ResultGrid::open(folder.path() / "run")[0].history().size() == 1);
-}
-
 TEST_CASE("a storage path that cannot be used is an error at once", "[track]") {
   const test::TemporaryFolder folder;
   std::ofstream(folder.path() / "file") << "x";

@@ -13,38 +13,13 @@
 
 #include "program_run.hpp"
 #include "run_support.hpp"
-#include "support/temporary_folder.hpp"
+#include "track_programs.hpp"
 
 namespace tune::test {
 namespace {
 
 namespace fs = std::filesystem;
 using Catch::Contains;
-
-/// Programs that use track, with a home directory that is theirs alone.
-class TrackPrograms {
- public:
-  [[nodiscard]] std::unique_ptr<ProgramRun> start(const std::string& what,
-                                                  const std::string& argument = {}) {
-    std::vector<std::string> command{TRACK_PROGRAM, home().string(), what};
-    if (!argument.empty()) command.push_back(argument);
-    return std::make_unique<ProgramRun>(command,
-                                        folder_.path() / ("errors_" + std::to_string(started_++)));
-  }
-  [[nodiscard]] fs::path home() const { return folder_.path(); }
-  [[nodiscard]] fs::path storage() const { return home() / "tune_results"; }
-  /// The directory of the only run there is.
-  [[nodiscard]] fs::path only_run() const {
-    std::vector<fs::path> runs;
-    for (const auto& entry : fs::directory_iterator(storage())) runs.push_back(entry.path());
-    REQUIRE(runs.size() == 1);
-    return runs.front();
-  }
-
- private:
-  TemporaryFolder folder_;
-  int started_ = 0;
-};
 
 /// How a run looks whose end is recorded.
 void check_ended(const fs::path& run, std::int64_t iterations_done) {
@@ -183,7 +158,7 @@ TEST_CASE("when the storage fails each later report is an error", "[track]") {
   CHECK(recorded == counted_to(static_cast<std::int64_t>(recorded.size())));
 }
 
-TEST_CASE("of several programs that want one name at once one gets it", "[track]") {
+TEST_CASE("of several programs that want one name only one at a time has it", "[track]") {
   for (int round = 0; round < 10; ++round) {
     TrackPrograms programs;
     std::vector<std::unique_ptr<ProgramRun>> running;
@@ -196,12 +171,12 @@ TEST_CASE("of several programs that want one name at once one gets it", "[track]
       if (line == "mine") {
         ++winners;
       } else {
-        CHECK_THAT(line, Contains("there are results in it already") ||
-                             Contains("it is in use by process"));
+        CHECK_THAT(line, Contains("it is in use by process"));
       }
     }
-    CHECK(winners == 1);
-    check_ended(programs.storage() / "shared", 3);
+    // One that came when another had ended has gone on with the run.
+    CHECK(winners >= 1);
+    check_ended(programs.storage() / "shared", 3 * winners);
   }
 }
 

@@ -111,6 +111,28 @@ void fill_the_disk() {
   attempt([] { track::finish(); });
 }
 
+/// Goes on with the run "named" for ever, or until `last`; says where it begins and each iteration.
+void go_on(const std::string& last) {
+  track::init({.name = "named"});
+  int done = 0;
+  if (const auto from = track::checkpoint()) std::ifstream(*from / "state") >> done;
+  std::cout << "after " << done << std::endl;
+  while (last.empty() || done < std::stoi(last)) report_and_tell(++done);
+}
+
+/// Its child still runs when it is killed.
+void fork_and_wait() {
+  track::init({.name = "named"});
+  report_until(1);
+  if (::fork() == 0) {
+    std::string ignored;
+    std::getline(std::cin, ignored);
+    ::_exit(0);
+  }
+  std::cout << "forked" << std::endl;
+  ::pause();
+}
+
 void take_the_name(const std::string& name) {
   // All programs try as soon as their standard input is closed.
   std::string ignored;
@@ -151,6 +173,8 @@ int main(int argc, char** argv) {
       {"fork", fork_and_report},
       {"report_nowhere", report_twice_where_nothing_can_be_written},
       {"fill_the_disk", fill_the_disk},
+      {"go_on", [&] { go_on(argument); }},
+      {"fork_and_wait", fork_and_wait},
       {"take_the_name", [&] { take_the_name(argument); }},
       {"fail",
        [] {

@@ -23,10 +23,12 @@ std::string checkpoint_directory_name(std::int64_t training_iteration) {
   return "checkpoint_" + std::string(padding, '0') + number;
 }
 
-std::string own_checkpoint_name(const Launch& launch, std::int64_t training_iteration) {
-  const std::string name = checkpoint_directory_name(training_iteration);
-  return training_iteration > launch.stored_until ? name
-                                                  : name + "_" + std::to_string(launch.incarnation);
+std::string own_checkpoint_name(const Launch& launch, std::int64_t training_iteration,
+                                std::int64_t went_back) {
+  std::string name = checkpoint_directory_name(training_iteration);
+  if (training_iteration > launch.stored_until) return name;
+  name += "_" + std::to_string(launch.incarnation);
+  return went_back == 0 ? name : name + "-" + std::to_string(went_back);
 }
 
 void Engine::Implementation::handle(const Event& event, Time now, std::vector<Command>& commands) {

@@ -67,10 +67,10 @@ void Engine::Implementation::unpin(TrialId owner, const CheckpointLocation& chec
   TUNE_ASSERT(pinned != pins_.end());
   if (--pinned->second > 0) return;
   pins_.erase(pinned);
-  if (TrialRecord* record = find(owner)) {
-    trim_checkpoints(*record);
-  } else if (orphans_.erase(pin_key(checkpoint)) > 0) {
+  if (orphans_.erase(pin_key(checkpoint)) > 0) {
     emit(DeleteCheckpoint{checkpoint});
+  } else if (TrialRecord* record = find(owner)) {
+    trim_checkpoints(*record);
   }
 }
 

@@ -22,7 +22,7 @@ namespace tune::engine {
 /// engine_session.cpp begins one and goes on with it another time, and replays events,
 /// engine_launch.cpp fills free slots, engine_results.cpp judges what trials tell,
 /// engine_transitions.cpp moves trials from state to state, engine_checkpoints.cpp knows what they
-/// can go back to, engine_scheduler.cpp talks with the scheduler.
+/// can go back to, engine_saves.cpp what they saved, engine_scheduler.cpp talks with the scheduler.
 class Engine::Implementation {
  public:
   Implementation(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler);
@@ -148,6 +148,14 @@ class Engine::Implementation {
   void forget_damaged(TrialId owner, const CheckpointLocation& checkpoint,
                       const std::string& message);
   bool fail_if_lost(TrialRecord& record, const std::string& error = {});
+
+  // engine_saves.cpp
+  void on(TrialRecord& record, const Saved& report);
+  void on(TrialRecord& record, const WentBack& report);
+  void drop_later(TrialRecord& record, std::int64_t iteration);
+  void drop_later_checkpoints(TrialRecord& record, std::int64_t iteration);
+  void drop_saves(TrialRecord& record, const std::vector<SavedValue>& dropped);
+  void delete_files(const TrialRecord& record, const SavedValue& saved);
 
   // engine_scheduler.cpp
   template <class Call>

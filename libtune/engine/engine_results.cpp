@@ -37,6 +37,7 @@ void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
   result.set_target(target_of(scheduler_objective_, result));
   run.training_iteration = result.training_iteration;
   record.has_reported = true;
+  drop_later(record, result.training_iteration);
   if (result.done) run.stop_sent = true;  // it ends by itself: nothing need be said to it
   if (result.training_iteration <= record.decided_until) {
     judge_again(record, result);

@@ -1,7 +1,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/objective.hpp"
+#include "core/checkpoint_retention.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
@@ -153,6 +153,7 @@ void Engine::Implementation::restart(TrialId id) {
   for (const StoredCheckpoint& checkpoint : record->checkpoints) {
     emit(DeleteCheckpoint{location(*record, checkpoint)});
   }
+  drop_saves(*record, record->saves.drop_from(0));
   Trial fresh(id, record->first_config);
   fresh.set_name(record->trial->name());
   fresh.set_incarnation(record->trial->incarnation());

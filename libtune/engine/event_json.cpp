@@ -17,8 +17,9 @@ using Seconds = std::chrono::duration<double>;
 constexpr const char* non_finite_member = "nonfinite";
 
 // Of a TrialMessage, by what it reports.
-constexpr std::array<const char*, 6> message_kinds = {
-    "trial_started", "result", "checkpoint", "checkpoint_failed", "warning", "trial_ended"};
+constexpr std::array<const char*, 8> message_kinds = {
+    "trial_started", "result",      "checkpoint", "checkpoint_failed",
+    "warning",       "trial_ended", "saved",      "went_back"};
 static_assert(message_kinds.size() == std::variant_size_v<TrialReport>);
 constexpr std::array<const char*, 7> end_kinds = {"finished", "stopped",   "paused", "failed",
                                                   "invalid",  "abandoned", "damaged"};
@@ -114,6 +115,17 @@ struct ReportBody {
   Json operator()(const Ended& r) const {
     return {{"end", end_kinds.at(static_cast<std::size_t>(r.kind))}, {"message", r.message}};
   }
+  Json operator()(const Saved& r) const {
+    return {{"name", r.saved.name},
+            {"index", r.saved.index},
+            {"value", *r.saved.value},
+            {"size_bytes", r.saved.size_bytes},
+            {"directory", r.saved.directory_name},
+            {"files", files_json(r.saved.files)}};
+  }
+  Json operator()(const WentBack& r) const {
+    return {{"training_iteration", r.training_iteration}};
+  }
 };
 
 template <std::size_t count>
@@ -130,6 +142,11 @@ Ended ended_of(const Json& body) {
   return {static_cast<EndKind>(kind), body.at("message")};
 }
 
+Saved saved_of(const Json& body) {
+  return {{body.at("name"), body.at("index"), std::make_shared<const Json>(body.at("value")),
+           body.at("size_bytes"), body.at("directory"), files_of(body.at("files"))}};
+}
+
 TrialReport report_of(std::size_t kind, const Json& body) {
   switch (kind) {
     case 0:
@@ -143,8 +160,12 @@ TrialReport report_of(std::size_t kind, const Json& body) {
       return CheckpointFailed{body.at("training_iteration"), body.at("message")};
     case 4:
       return Warned{body.at("text"), body.at("reserved_names")};
-    default:
+    case 5:
       return ended_of(body);
+    case 6:
+      return saved_of(body);
+    default:
+      return WentBack{body.at("training_iteration")};
   }
 }
 

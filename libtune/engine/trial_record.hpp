@@ -14,6 +14,7 @@
 #include "engine/commands.hpp"
 #include "engine/events.hpp"
 #include "engine/placement.hpp"
+#include "engine/saved_values.hpp"
 
 namespace tune::engine {
 
@@ -93,7 +94,8 @@ struct TrialRecord {
   std::optional<PendingExploit> exploit;
   std::optional<Resources> resources;         // instead of the experiment's
   std::vector<StoredCheckpoint> checkpoints;  // oldest first
-  std::int64_t stored_until = -1;             // the largest iteration of all that there ever were
+  SavedValues saves;
+  std::int64_t stored_until = -1;  // the largest iteration of all that there ever were
   std::string damage;              // what is wrong with the latest that was found damaged
   Result last;                     // newest result of the current line
   std::int64_t decided_until = 0;  // up to here results were told and decided

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -38,11 +39,12 @@ StandaloneJournal::Past past_of(const store::JournalReader& reader) {
   return past;
 }
 
-/// What the events that stored checkpoints say, by their numbers.
-std::map<store::EventNumber, engine::CheckpointStored> read_stored(
-    const store::JournalReader& reader) {
-  std::map<store::EventNumber, engine::CheckpointStored> stored;
-  for (const store::EventRow& row : reader.events_of_kind("checkpoint")) {
+/// What the events of one kind say, by their numbers.
+template <class Report>
+std::map<store::EventNumber, Report> read_reports(const store::JournalReader& reader,
+                                                  std::string_view kind) {
+  std::map<store::EventNumber, Report> reports;
+  for (const store::EventRow& row : reader.events_of_kind(kind)) {
     const engine::Event event = engine::event_of({.kind = row.kind,
                                                   .trial = row.trial,
                                                   .incarnation = row.incarnation,
@@ -50,13 +52,13 @@ std::map<store::EventNumber, engine::CheckpointStored> read_stored(
                                                   .body = engine::object_of_text(row.body)},
                                                  engine::EngineOptions{});
     const auto& report = std::get<engine::TrialMessage>(event).report;
-    stored.emplace(row.number, std::get<engine::CheckpointStored>(report));
+    reports.emplace(row.number, std::get<Report>(report));
   }
-  return stored;
+  return reports;
 }
 
 void read_checkpoints(const store::JournalReader& reader, PastRun& run) {
-  const auto stored = read_stored(reader);
+  const auto stored = read_reports<engine::CheckpointStored>(reader, "checkpoint");
   for (const auto& [number, report] : stored) {
     run.stored_until = std::max(run.stored_until, report.training_iteration);
   }
@@ -68,6 +70,17 @@ void read_checkpoints(const store::JournalReader& reader, PastRun& run) {
       checkpoint.files = found->second.files;
     }
     run.checkpoints.push_back(std::move(checkpoint));
+  }
+}
+
+void read_saves(const store::JournalReader& reader, PastRun& run) {
+  const std::vector<store::SavedRow> rows = reader.saves(only_trial);
+  if (rows.empty()) return;
+  const auto reports = read_reports<engine::Saved>(reader, "saved");
+  for (const store::SavedRow& row : rows) {
+    if (const auto found = reports.find(row.event); found != reports.end()) {
+      run.saves.push_back(found->second.saved);
+    }
   }
 }
 
@@ -120,6 +133,7 @@ PastRun read_past_run(const store::JournalReader& reader, const std::filesystem:
   if (!run.trial) return run;
   read_checkpoints(reader, run);
   leave_out_damaged(directory, run);
+  read_saves(reader, run);
   if (checkpoint_objective) read_scores(reader, checkpoint_objective->metric, run);
   return run;
 }

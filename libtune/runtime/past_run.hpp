@@ -9,6 +9,7 @@
 #include <tune/objective.hpp>
 
 #include "core/checkpoint_manifest.hpp"
+#include "engine/saved_values.hpp"
 #include "standalone_journal.hpp"
 #include "store/journal_reader.hpp"
 
@@ -29,9 +30,10 @@ struct PastRun {
   StandaloneJournal::Past journal;
   std::optional<store::TrialRow> trial;     ///< Empty if it died before it had one.
   std::vector<PastCheckpoint> checkpoints;  ///< Oldest first.
-  std::int64_t stored_until = -1;           ///< The largest iteration of all that there ever were.
-  std::vector<std::string> damaged;         ///< Names of checkpoints that were found so now,
-  std::vector<std::string> damages;         ///< and what is wrong with each of them.
+  std::vector<engine::SavedValue> saves;
+  std::int64_t stored_until = -1;    ///< The largest iteration of all that there ever were.
+  std::vector<std::string> damaged;  ///< Names of checkpoints that were found so now,
+  std::vector<std::string> damages;  ///< and what is wrong with each of them.
 };
 
 /// Reads it, and leaves out the newest checkpoints if they are not as they were stored.

@@ -30,6 +30,8 @@ struct RecordCall {
   void operator()(const JournalEvent&) const {}
   void operator()(const SnapshotTaken&) const {}
   void operator()(const engine::RecordExplanation&) const {}
+  void operator()(const engine::RecordSaved&) const {}
+  void operator()(const engine::RecordSavedDropped&) const {}
   void operator()(const engine::RecordRestarted& r) const { hub.trial_restarted(r.trial); }
   void operator()(const engine::RecordWarning& r) const { hub.warning(r.trial, r.text); }
   void operator()(const NodeNote& note) const { hub.note(note.text); }

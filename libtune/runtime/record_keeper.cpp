@@ -120,6 +120,27 @@ void RecordKeeper::on(const engine::RecordTrialState& record) {
   journal_.set_state(record.trial, record.incarnation, record.state, record.reason, record.error);
 }
 
+void RecordKeeper::on(const engine::RecordSaved& record) {
+  const engine::SavedValue& saved = record.saved;
+  store::SavedRow row;
+  row.trial = record.trial;
+  row.name = saved.name;
+  row.index = saved.index;
+  row.incarnation = record.incarnation;
+  row.event = event_;
+  row.value = *saved.value;
+  row.directory = saved.directory_name;
+  if (saved.files) {
+    row.files = static_cast<std::int64_t>(saved.files->size());
+    row.size_bytes = static_cast<std::int64_t>(core::total_size_bytes(*saved.files));
+  }
+  journal_.add_saved(row);
+}
+
+void RecordKeeper::on(const engine::RecordSavedDropped& record) {
+  journal_.drop_saved(record.trial, record.name, record.index);
+}
+
 void RecordKeeper::on(const engine::RecordRestarted& record) {
   journal_.drop_results(record.trial);
 }

@@ -211,16 +211,18 @@ void StandaloneRecords::take_up(const PastRun& past, const track::Options& optio
   trial_.start_iteration = last_.training_iteration;
   start_.stored_until = past.stored_until;
   for (const PastCheckpoint& checkpoint : past.checkpoints) {
-    names_.push_back(checkpoint.directory_name);
-    scores_.push_back(checkpoint.score);
+    checkpoints_.push_back(
+        {checkpoint.directory_name, checkpoint.training_iteration, checkpoint.score});
     trial_.start_iteration = checkpoint.training_iteration;
     start_.time_total_s = checkpoint.time_total_s;
     start_.checkpoint = engine::CheckpointLocation{row.name, checkpoint.directory_name};
   }
+  for (const engine::SavedValue& saved : past.saves) (void)saves_.put(saved);
+  start_.saves = saves_.up_to(trial_.start_iteration);
   for (std::size_t i = 0; i < past.damaged.size(); ++i) {
     records_.emplace_back(engine::RecordCheckpointDamaged{trial_.id, past.damaged[i]});
-    records_.emplace_back(
-        engine::RecordWarning{trial_.id, past.damages[i] + "; goes back to " + names_.back()});
+    records_.emplace_back(engine::RecordWarning{
+        trial_.id, past.damages[i] + "; goes back to " + checkpoints_.back().name});
   }
 }
 
@@ -244,7 +246,7 @@ void StandaloneRecords::write(const std::vector<engine::TrialMessage>& messages)
     journal_fault_ = error.what();
   }
   require_storage();
-  delete_checkpoints();
+  delete_dropped();
 }
 
 void StandaloneRecords::add(const engine::TrialMessage& message) {
@@ -279,9 +281,16 @@ std::string StandaloneRecords::storage_fault() const {
   return hub_->storage_error().value_or("");
 }
 
+// What a run that went back had of this iteration and later ones makes way.
 void StandaloneRecords::add_what_came_of(const engine::Reported& report) {
   last_ = report.result;
   add(engine::RecordResult{trial_.id, trial_.incarnation, report.result});
+  drop_saves(saves_.drop_from(last_.training_iteration));
+  std::vector<bool> kept;
+  for (const KeptCheckpoint& checkpoint : checkpoints_) {
+    kept.push_back(checkpoint.training_iteration < last_.training_iteration);
+  }
+  drop_checkpoints(kept);
 }
 
 void StandaloneRecords::add_what_came_of(const engine::CheckpointStored& report) {
@@ -293,22 +302,45 @@ void StandaloneRecords::add_what_came_of(const engine::CheckpointStored& report)
   if (checkpoint_objective_ && last_.training_iteration == report.training_iteration) {
     score = last_.number(checkpoint_objective_->metric).value_or(score);
   }
-  names_.push_back(report.directory_name);
-  scores_.push_back(score);
-  drop_checkpoints();
+  checkpoints_.push_back({report.directory_name, report.training_iteration, score});
+  std::vector<double> scores;
+  for (const KeptCheckpoint& checkpoint : checkpoints_) scores.push_back(checkpoint.score);
+  drop_checkpoints(
+      core::kept_checkpoints(scores, checkpoint_options_,
+                             checkpoint_objective_ ? checkpoint_objective_->mode : Mode::min));
 }
 
-void StandaloneRecords::drop_checkpoints() {
-  const std::vector<bool> kept =
-      core::kept_checkpoints(scores_, checkpoint_options_,
-                             checkpoint_objective_ ? checkpoint_objective_->mode : Mode::min);
+void StandaloneRecords::drop_checkpoints(const std::vector<bool>& kept) {
   for (std::size_t i = kept.size(); i-- > 0;) {
     if (kept[i]) continue;
-    add(engine::DeleteCheckpoint{{trial_.name, names_[i]}});
-    dropped_.push_back(names_[i]);
-    names_.erase(names_.begin() + static_cast<std::ptrdiff_t>(i));
-    scores_.erase(scores_.begin() + static_cast<std::ptrdiff_t>(i));
+    delete_later(checkpoints_[i].name);
+    checkpoints_.erase(checkpoints_.begin() + static_cast<std::ptrdiff_t>(i));
   }
+}
+
+void StandaloneRecords::add_what_came_of(const engine::Saved& report) {
+  for (const engine::SavedValue& replaced : saves_.put(report.saved)) {
+    if (!replaced.directory_name.empty()) delete_later(replaced.directory_name);
+  }
+  add(engine::RecordSaved{trial_.id, trial_.incarnation, report.saved});
+  std::vector<std::int64_t> iterations{report.saved.index};
+  for (const KeptCheckpoint& checkpoint : checkpoints_) {
+    iterations.push_back(checkpoint.training_iteration);
+  }
+  drop_saves(saves_.keep_for(iterations));
+}
+
+void StandaloneRecords::drop_saves(const std::vector<engine::SavedValue>& dropped) {
+  for (const engine::SavedValue& saved : dropped) {
+    add(engine::RecordSavedDropped{trial_.id, saved.name, saved.index});
+    if (!saved.directory_name.empty()) delete_later(saved.directory_name);
+  }
+}
+
+// Its files go once that is in the journal.
+void StandaloneRecords::delete_later(const std::string& directory_name) {
+  add(engine::DeleteCheckpoint{{trial_.name, directory_name}});
+  dropped_.push_back(directory_name);
 }
 
 void StandaloneRecords::add_what_came_of(const engine::CheckpointFailed& report) {
@@ -321,7 +353,7 @@ void StandaloneRecords::add_what_came_of(const engine::Warned& report) {
   add(engine::RecordWarning{trial_.id, report.text});
 }
 
-void StandaloneRecords::delete_checkpoints() {
+void StandaloneRecords::delete_dropped() {
   for (const std::string& name : std::exchange(dropped_, {})) {
     const Expected<void> removed = store_.remove(trial_.name, name);
     if (!removed) hub_->warning(trial_.id, removed.error().message);

@@ -14,6 +14,7 @@
 #include <tune/track.hpp>
 
 #include "engine/events.hpp"
+#include "engine/saved_values.hpp"
 #include "past_run.hpp"
 #include "report/callback_hub.hpp"
 #include "runtime/experiment_directory.hpp"
@@ -50,6 +51,7 @@ class StandaloneRecords {
     double time_total_s = 0;
     std::optional<engine::CheckpointLocation> checkpoint;  ///< As it was stored.
     std::int64_t stored_until = -1;                        ///< See engine::Launch.
+    std::vector<engine::SavedValue> saves;                 ///< Those that count there.
   };
   [[nodiscard]] const Start& start() const { return start_; }
 
@@ -65,13 +67,17 @@ class StandaloneRecords {
   void add_what_came_of(const engine::CheckpointStored& report);
   void add_what_came_of(const engine::CheckpointFailed& report);
   void add_what_came_of(const engine::Warned& report);
-  void add_what_came_of(const engine::Started&) {}  // see add_start()
-  void add_what_came_of(const engine::Ended&) {}    // see end()
+  void add_what_came_of(const engine::Saved& report);
+  void add_what_came_of(const engine::Started&) {}   // see add_start()
+  void add_what_came_of(const engine::Ended&) {}     // see end()
+  void add_what_came_of(const engine::WentBack&) {}  // the next result says it
   void add(Record record);
-  void drop_checkpoints();
+  void drop_checkpoints(const std::vector<bool>& kept);
+  void drop_saves(const std::vector<engine::SavedValue>& dropped);
+  void delete_later(const std::string& directory_name);
   [[nodiscard]] std::string storage_fault() const;
   void write_records();
-  void delete_checkpoints();
+  void delete_dropped();
 
   ExperimentInfo experiment_;
   TrialInfo trial_;
@@ -86,9 +92,14 @@ class StandaloneRecords {
   std::vector<Record> records_;                 // in the journal, and not yet in the files
   std::uint64_t next_sequence_ = 0;             // of the trial's messages
   Result last_;
-  std::vector<std::string> names_;    // of checkpoints, oldest first
-  std::vector<double> scores_;        // of each of them
-  std::vector<std::string> dropped_;  // recorded as deleted, and still there
+  struct KeptCheckpoint {
+    std::string name;
+    std::int64_t training_iteration = 0;
+    double score = 0;
+  };
+  std::vector<KeptCheckpoint> checkpoints_;  // oldest first
+  engine::SavedValues saves_;
+  std::vector<std::string> dropped_;  // directories, recorded as deleted, and still there
 };
 
 }  // namespace tune::runtime

@@ -29,6 +29,7 @@ TrialRun make_standalone_trial(const StandaloneRecords& records, const Checkpoin
   run.launch.start_time_total_s = records.start().time_total_s;
   run.launch.checkpoint = records.start().checkpoint;
   run.launch.stored_until = records.start().stored_until;
+  run.launch.saves = records.start().saves;
   run.launch.seed = Random(experiment.seed, "trial", trial.id.value()).next();
   run.experiment_name = experiment.name;
   run.experiment_path = experiment.path;
@@ -82,6 +83,41 @@ void StandaloneRun::log(const Metrics& metrics) {
   const Turn turn(*this, "log");
   records_.require_storage();
   progress_.log(metrics);
+}
+
+void StandaloneRun::save(const std::string& name, const Json& value, const track::Writer& writer) {
+  const Turn turn(*this, "save");
+  records_.require_storage();
+  progress_.save_value(name, value, writer);
+  write();
+}
+
+// A writer may ask while its thread has the turn.
+template <class Ask>
+auto StandaloneRun::ask(const char* caller, Ask question) {
+  if (has_turn()) return question();
+  const Turn turn(*this, caller);
+  return question();
+}
+
+std::optional<track::Saved> StandaloneRun::load(const std::string& name) {
+  return ask("load", [&] { return progress_.load_value(name); });
+}
+
+std::int64_t StandaloneRun::index() {
+  return ask("index", [&] { return progress_.index(); });
+}
+
+void StandaloneRun::restore(std::int64_t index) {
+  const Turn turn(*this, "restore");
+  records_.require_storage();
+  progress_.restore(index);
+  write();
+}
+
+bool StandaloneRun::has_turn() const {
+  const std::lock_guard lock(mutex_);
+  return phase_ == Phase::open && is_taken_ && taker_ == std::this_thread::get_id();
 }
 
 // Stores the checkpoint that is due; the fault if that failed, the user's own as it was thrown.
@@ -173,7 +209,7 @@ void StandaloneRun::enter(const char* caller) {
   std::unique_lock lock(mutex_);
   if (is_taken_ && taker_ == self) {
     refuse(phase_ == Phase::program_ended ? "the program has ended"
-                                          : "it was called while a report writes its checkpoint");
+                                          : "it was called while a writer writes its files");
   }
   free_.wait(lock, [&] { return !is_taken_; });
   if (phase_ == Phase::done) throw track::Ended{};

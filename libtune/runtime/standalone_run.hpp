@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -31,6 +32,10 @@ class StandaloneRun final : public track::Session {
 
   void report(const Metrics& metrics, const track::Writer& writer) override;
   void log(const Metrics& metrics) override;
+  void save(const std::string& name, const Json& value, const track::Writer& writer) override;
+  [[nodiscard]] std::optional<track::Saved> load(const std::string& name) override;
+  [[nodiscard]] std::int64_t index() override;
+  void restore(std::int64_t index) override;
   [[nodiscard]] const Config& config() const override { return config_; }
   [[nodiscard]] const TrialContext& context() const override { return context_; }
 
@@ -48,7 +53,10 @@ class StandaloneRun final : public track::Session {
   enum class Phase { open, done, finished, program_ended };
   class Turn;
 
+  template <class Ask>
+  auto ask(const char* caller, Ask question);
   void enter(const char* caller);
+  [[nodiscard]] bool has_turn() const;
   void leave();
   std::exception_ptr save(const track::Writer& writer, bool is_done);
   void write();

@@ -171,6 +171,16 @@ void report(const Metrics& metrics, const Writer& writer) {
 
 void log(const Metrics& metrics) { session_of_thread("log")->log(metrics); }
 
+std::int64_t index() { return session_of_thread("index")->index(); }
+
+void save(const std::string& name, const Json& value, const Writer& writer) {
+  session_of_thread("save")->save(name, value, writer);
+}
+
+std::optional<Saved> load(const std::string& name) { return session_of_thread("load")->load(name); }
+
+void restore(std::int64_t index) { session_of_thread("restore")->restore(index); }
+
 std::optional<std::filesystem::path> checkpoint() {
   return session_of_thread("checkpoint")->context().checkpoint;
 }

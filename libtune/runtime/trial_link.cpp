@@ -1,5 +1,6 @@
 #include "runtime/trial_link.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -86,16 +87,28 @@ bool TrialLink::is_ending() const {
 
 void TrialLink::report(Result result) {
   std::unique_lock lock(mutex_);
-  // A trial that is about to end tells its last results in any case, so that one who writes slowly
-  // does not make it look like one that hangs. They are bounded by its grace.
-  changed_.wait(lock, [&] {
-    return ended_ || stop_ || pause_ || next_sequence_ - acknowledged_ < max_unacknowledged_;
-  });
+  wait_for_room(lock, max_unacknowledged_ - 1);
   last_result_.reset();
   if (!result.done && horizon_.is_reached(result)) last_result_ = result;
   push(engine::Reported{std::move(result)});
   lock.unlock();
   call_after_telling();
+}
+
+void TrialLink::tell_in_turn(engine::TrialReport report, std::uint64_t on_their_way) {
+  std::unique_lock lock(mutex_);
+  wait_for_room(lock, std::min(on_their_way, max_unacknowledged_ - 1));
+  push(std::move(report));
+  lock.unlock();
+  call_after_telling();
+}
+
+// A trial that is about to end tells its last in any case, so that one who writes slowly does not
+// make it look like one that hangs. That is bounded by its grace.
+void TrialLink::wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t on_their_way) {
+  changed_.wait(lock, [&] {
+    return ended_ || stop_ || pause_ || next_sequence_ - acknowledged_ <= on_their_way;
+  });
 }
 
 TrialLink::Order TrialLink::next_order(bool can_save) {

@@ -1,7 +1,9 @@
 #include "trial_progress.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -74,6 +76,7 @@ TrialProgress::TrialProgress(TrialRun run, std::shared_ptr<TrialLink> link,
       store_(run_.experiment_path),
       iteration_(run_.launch.start_iteration),
       time_total_s_(run_.launch.start_time_total_s),
+      saved_(run_.launch, run_.checkpoint.keep),
       warns_of_reserved_names_(run_.warns_of_reserved_names) {}
 
 void TrialProgress::begin() {
@@ -86,6 +89,7 @@ void TrialProgress::begin() {
     throw StartFailure{
         {engine::EndKind::failed, "cannot make " + directory.string() + ": " + error.message()}};
   }
+  saved_.clean(store_);
   if (launch.checkpoint) {
     fetch_checkpoint(*launch.checkpoint);
   } else if (!run_.initial_checkpoint.empty()) {
@@ -199,7 +203,7 @@ bool TrialProgress::is_due() const {
 void TrialProgress::save(const track::Writer& writer) {
   if (is_saved()) return;
   const std::string phase = "save_checkpoint";  // no static: a run may end after those are gone
-  const std::string name = engine::own_checkpoint_name(run_.launch, iteration_);
+  const std::string name = engine::own_checkpoint_name(run_.launch, iteration_, went_back_);
   auto pending = store_.begin(run_.launch.trial_name, name);
   require(pending, phase);
   run_phase(phase, [&] { writer(pending->path()); });
@@ -207,7 +211,40 @@ void TrialProgress::save(const track::Writer& writer) {
   auto files = pending->commit();
   require(files, phase);
   saved_iteration_ = iteration_;
+  saved_.note_checkpoint(iteration_);
   link_->tell(engine::CheckpointStored{name, iteration_, time_total_s_, share(std::move(files))});
+}
+
+void TrialProgress::save_value(const std::string& name, const Json& value,
+                               const track::Writer& writer) {
+  // Large ones are few at a time, on their way to the journal.
+  constexpr std::uint64_t large_bytes = std::uint64_t{1} << 16U;
+  constexpr std::uint64_t large_on_their_way = 8;
+  engine::SavedValue saved = saved_.save(name, value, iteration_, writer, store_);
+  const std::uint64_t on_their_way = saved.size_bytes > large_bytes
+                                         ? large_on_their_way
+                                         : std::numeric_limits<std::uint64_t>::max();
+  link_->tell_in_turn(engine::Saved{std::move(saved)}, on_their_way);
+}
+
+void TrialProgress::restore(std::int64_t index) {
+  if (index < 0 || index > iteration_) {
+    throw std::invalid_argument("track::restore: index " + std::to_string(index) +
+                                ": must be from 0 to the present one, " +
+                                std::to_string(iteration_));
+  }
+  if (index == iteration_) {
+    saved_.go_back(index);
+    return;
+  }
+  // From now on the checkpoints have other names: those of before may still be about to be deleted.
+  ++went_back_;
+  run_.launch.stored_until = std::max(run_.launch.stored_until, iteration_);
+  run_.launch.start_iteration = std::min(run_.launch.start_iteration, index);
+  iteration_ = index;
+  if (saved_iteration_ && *saved_iteration_ > index) saved_iteration_.reset();
+  saved_.go_back(index);
+  link_->tell(engine::WentBack{index});
 }
 
 void TrialProgress::save_at_end(const track::Writer& writer) {

@@ -17,6 +17,7 @@
 #include "engine/events.hpp"
 #include "runtime/trial_link.hpp"
 #include "runtime/trial_run.hpp"
+#include "saved_state.hpp"
 #include "store/checkpoint_store.hpp"
 
 namespace tune::runtime {
@@ -68,6 +69,14 @@ class TrialProgress {
   /// `writer`: no checkpoint can be stored here. @throws StartFailure
   [[nodiscard]] std::optional<engine::EndKind> follow_orders(const track::Writer& writer,
                                                              bool is_done);
+  /// How many iterations were reported.
+  [[nodiscard]] std::int64_t index() const { return iteration_; }
+  /// See track::save(), load() and restore(); `writer` may be empty.
+  void save_value(const std::string& name, const Json& value, const track::Writer& writer);
+  [[nodiscard]] std::optional<track::Saved> load_value(const std::string& name) const {
+    return saved_.load(name, store_);
+  }
+  void restore(std::int64_t index);
   void warn(std::string text) { link_->tell(engine::Warned{std::move(text), false}); }
 
   [[nodiscard]] const TrialRun& run() const { return run_; }
@@ -88,6 +97,8 @@ class TrialProgress {
   std::int64_t iteration_;
   double time_total_s_;
   std::optional<std::int64_t> saved_iteration_;
+  std::int64_t went_back_ = 0;  // how often restore() did
+  SavedState saved_;
   Metrics logged_;
   bool warns_of_reserved_names_;
 };

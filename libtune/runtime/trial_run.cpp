@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include <tune/track.hpp>
@@ -92,12 +93,12 @@ class FunctionSession final : public track::Session {
         iteration_begin_(progress_.run().now()) {}
 
   void report(const Metrics& metrics, const track::Writer& writer) override {
-    const std::lock_guard lock(mutex_);
-    throw_if_ended();
+    const Turn turn(*this, "report");
     const Seconds elapsed = progress_.run().now() - iteration_begin_;
     const bool is_done = progress_.report(metrics, elapsed.count());
     try {
-      if (const auto kind = progress_.follow_orders(writer, is_done)) end(engine::Ended{*kind, {}});
+      if (const auto kind = progress_.follow_orders(guarded(writer), is_done))
+        end(engine::Ended{*kind, {}});
     } catch (const StartFailure& failure) {
       // Comes to the user's code as Ended, so that a handler for exceptions there does not hide it.
       end(failure.ended);
@@ -107,9 +108,30 @@ class FunctionSession final : public track::Session {
   }
 
   void log(const Metrics& metrics) override {
+    const Turn turn(*this, "log");
+    progress_.log(metrics);
+  }
+
+  void save(const std::string& name, const Json& value, const track::Writer& writer) override {
+    const Turn turn(*this, "save");
+    progress_.save_value(name, value, guarded(writer));
+  }
+
+  [[nodiscard]] std::optional<track::Saved> load(const std::string& name) override {
     const std::lock_guard lock(mutex_);
     throw_if_ended();
-    progress_.log(metrics);
+    return progress_.load_value(name);
+  }
+
+  [[nodiscard]] std::int64_t index() override {
+    const std::lock_guard lock(mutex_);
+    throw_if_ended();
+    return progress_.index();
+  }
+
+  void restore(std::int64_t index) override {
+    const Turn turn(*this, "restore");
+    progress_.restore(index);
   }
 
   [[nodiscard]] const Config& config() const override {
@@ -136,6 +158,36 @@ class FunctionSession final : public track::Session {
   }
 
  private:
+  /// The calling thread may change something as long as this lives.
+  class Turn {
+   public:
+    Turn(FunctionSession& session, const char* caller) : lock_(session.mutex_) {
+      session.throw_if_ended();
+      if (session.is_writing_) {
+        throw std::logic_error(std::string("track::") + caller +
+                               ": it was called while a writer writes its files");
+      }
+    }
+
+   private:
+    const std::lock_guard<std::recursive_mutex> lock_;
+  };
+
+  /// The writer may ask, but not change anything.
+  track::Writer guarded(const track::Writer& writer) {
+    if (!writer) return {};
+    return [this, &writer](const std::filesystem::path& directory) {
+      is_writing_ = true;
+      try {
+        writer(directory);
+      } catch (...) {
+        is_writing_ = false;
+        throw;
+      }
+      is_writing_ = false;
+    };
+  }
+
   void end(engine::Ended ended) {
     ended_ = std::move(ended);
     has_ended_ = true;
@@ -145,7 +197,8 @@ class FunctionSession final : public track::Session {
     if (has_ended_) throw track::Ended{};
   }
 
-  std::mutex mutex_;  // guards progress_, iteration_begin_ and ended_
+  std::recursive_mutex mutex_;  // guards progress_, iteration_begin_, ended_ and the next
+  bool is_writing_ = false;     // a writer is called
   TrialProgress progress_;
   const Config config_;
   const TrialContext context_;

@@ -12,8 +12,9 @@ namespace {
 constexpr const char* command_kinds[] = {"start", "order", "end"};
 constexpr const char* order_kinds[] = {"proceed", "save", "pause", "stop", "acknowledgement"};
 constexpr const char* report_kinds[] = {"hello", "news", "bye"};
-constexpr const char* trial_report_kinds[] = {"started",           "reported", "checkpoint",
-                                              "checkpoint_failed", "warned",   "ended"};
+constexpr const char* trial_report_kinds[] = {
+    "started", "reported", "checkpoint", "checkpoint_failed",
+    "warned",  "ended",    "saved",      "went_back"};
 static_assert(std::size(command_kinds) == std::variant_size_v<WorkerCommand>);
 static_assert(std::size(order_kinds) == std::variant_size_v<TrialOrder>);
 static_assert(std::size(report_kinds) == std::variant_size_v<WorkerReport>);
@@ -118,7 +119,24 @@ core::SharedManifest manifest_from(const Json& json) {
   return std::make_shared<const core::CheckpointManifest>(std::move(files));
 }
 
+Json to_json(const engine::SavedValue& saved) {
+  return {{"name", saved.name},
+          {"index", saved.index},
+          {"value", *saved.value},
+          {"size_bytes", saved.size_bytes},
+          {"directory", saved.directory_name},
+          {"files", to_json(saved.files)}};
+}
+
+engine::SavedValue saved_from(const Json& json) {
+  return {
+      json.at("name"),       json.at("index"),     std::make_shared<const Json>(json.at("value")),
+      json.at("size_bytes"), json.at("directory"), manifest_from(json.at("files"))};
+}
+
 Json to_json(const engine::Launch& launch) {
+  Json saves = Json::array();
+  for (const engine::SavedValue& saved : launch.saves) saves.push_back(to_json(saved));
   Json checkpoint;
   if (launch.checkpoint) {
     checkpoint = {launch.checkpoint->trial_name, launch.checkpoint->directory_name};
@@ -136,6 +154,7 @@ Json to_json(const engine::Launch& launch) {
           {"start_iteration", launch.start_iteration},
           {"start_time_total_s", launch.start_time_total_s},
           {"stored_until", launch.stored_until},
+          {"saves", std::move(saves)},
           {"horizon", to_json(launch.horizon)}};
 }
 
@@ -156,6 +175,7 @@ engine::Launch launch_from(const Json& json) {
   json.at("start_iteration").get_to(launch.start_iteration);
   json.at("start_time_total_s").get_to(launch.start_time_total_s);
   json.at("stored_until").get_to(launch.stored_until);
+  for (const Json& saved : json.at("saves")) launch.saves.push_back(saved_from(saved));
   launch.horizon = horizon_from(json.at("horizon"));
   return launch;
 }
@@ -259,6 +279,8 @@ struct ReportFields {
   Json operator()(const engine::Ended& r) const {
     return {{"end", static_cast<int>(r.kind)}, {"message", r.message}};
   }
+  Json operator()(const engine::Saved& r) const { return {{"saved", to_json(r.saved)}}; }
+  Json operator()(const engine::WentBack& r) const { return {{"iteration", r.training_iteration}}; }
 };
 
 engine::EndKind end_kind_from(const Json& json) {
@@ -282,8 +304,12 @@ engine::TrialReport trial_report_from(const Json& json) {
       return engine::CheckpointFailed{json.at("iteration"), json.at("message")};
     case 4:
       return engine::Warned{json.at("text"), json.at("reserved_names")};
-    default:
+    case 5:
       return engine::Ended{end_kind_from(json.at("end")), json.at("message")};
+    case 6:
+      return engine::Saved{saved_from(json.at("saved"))};
+    default:
+      return engine::WentBack{json.at("iteration")};
   }
 }
 

@@ -296,6 +296,14 @@ void Journal::forget_checkpoint(TrialId id, std::string_view directory) {
   implementation_->put([&](JournalTables& tables) { tables.forget_checkpoint(id, directory); });
 }
 
+void Journal::add_saved(const SavedRow& row) {
+  implementation_->put([&](JournalTables& tables) { tables.add_saved(row); });
+}
+
+void Journal::drop_saved(TrialId id, std::string_view name, std::int64_t index) {
+  implementation_->put([&](JournalTables& tables) { tables.drop_saved(id, name, index); });
+}
+
 void Journal::set_state(TrialId id, std::uint32_t incarnation, TrialState state,
                         std::string_view reason, std::string_view error) {
   implementation_->put(

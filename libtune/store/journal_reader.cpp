@@ -162,6 +162,22 @@ CheckpointRow read_checkpoint(SQLite::Statement& row, TrialId id) {
           .is_kept = integer_at(row, 7) != 0};
 }
 
+constexpr const char* select_saves =
+    "SELECT name, idx, incarnation, event, value, nonfinite, directory, files, size_bytes "
+    "FROM saves WHERE trial = ? ORDER BY name, idx";
+
+SavedRow read_saved(SQLite::Statement& row, TrialId id) {
+  return {.trial = id,
+          .name = text_at(row, 0),
+          .index = integer_at(row, 1),
+          .incarnation = incarnation_at(row, 2),
+          .event = integer_at(row, 3),
+          .value = core::json_of_text(text_at(row, 4), text_at(row, 5)),
+          .directory = text_at(row, 6),
+          .files = integer_at(row, 7),
+          .size_bytes = integer_at(row, 8)};
+}
+
 ExperimentRow read_experiment(SQLite::Statement& row) {
   ExperimentRow experiment;
   experiment.name = text_at(row, 0);
@@ -324,6 +340,12 @@ std::vector<CheckpointRow> JournalReader::checkpoints(TrialId id) const {
   Query query(*implementation_, select_checkpoints, id);
   return read_all<CheckpointRow>(query,
                                  [id](SQLite::Statement& row) { return read_checkpoint(row, id); });
+}
+
+std::vector<SavedRow> JournalReader::saves(TrialId id) const {
+  const Snapshotted snapshot(*implementation_);
+  Query query(*implementation_, select_saves, id);
+  return read_all<SavedRow>(query, [id](SQLite::Statement& row) { return read_saved(row, id); });
 }
 
 void JournalReader::for_each_message(const std::function<void(const MessageRow&)>& take) const {

@@ -95,6 +95,19 @@ CREATE TABLE checkpoints (
   kept INTEGER NOT NULL,
   PRIMARY KEY (trial, directory));
 
+CREATE TABLE saves (
+  trial INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  incarnation INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  value TEXT NOT NULL,
+  nonfinite TEXT,
+  directory TEXT,
+  files INTEGER NOT NULL,
+  size_bytes INTEGER NOT NULL,
+  PRIMARY KEY (trial, name, idx));
+
 CREATE TABLE messages (
   id INTEGER PRIMARY KEY,
   event INTEGER NOT NULL,

@@ -54,6 +54,8 @@ JournalTables::JournalTables(SQLite::Database& database)
       checkpoint_of_result_(database, "UPDATE all_results SET checkpoint = ?2 WHERE id = ?1"),
       doom_(database, "UPDATE checkpoints SET kept = 0 WHERE trial = ? AND directory = ?"),
       forget_(database, "DELETE FROM checkpoints WHERE trial = ? AND directory = ?"),
+      saved_(database, "INSERT OR REPLACE INTO saves VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+      drop_saved_(database, "DELETE FROM saves WHERE trial = ? AND name = ? AND idx = ?"),
       message_(database, "INSERT INTO messages (event, trial, kind, text) VALUES (?, ?, ?, ?)"),
       snapshot_(database, "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)"),
       chains_(database),
@@ -139,6 +141,16 @@ void JournalTables::doom_checkpoint(TrialId id, std::string_view directory) {
 
 void JournalTables::forget_checkpoint(TrialId id, std::string_view directory) {
   run_statement(forget_, id, directory);
+}
+
+void JournalTables::add_saved(const SavedRow& row) {
+  const core::ExactText text = core::exact_text(row.value);
+  run_statement(saved_, row.trial, row.name, row.index, row.incarnation, row.event, text.json,
+                OrNull{text.non_finite}, OrNull{row.directory}, row.files, row.size_bytes);
+}
+
+void JournalTables::drop_saved(TrialId id, std::string_view name, std::int64_t index) {
+  run_statement(drop_saved_, id, name, index);
 }
 
 void JournalTables::set_state(TrialId id, std::uint32_t incarnation, TrialState state,

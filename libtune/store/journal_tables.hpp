@@ -30,6 +30,8 @@ class JournalTables {
   void add_checkpoint(const CheckpointRow& row);
   void doom_checkpoint(TrialId id, std::string_view directory);
   void forget_checkpoint(TrialId id, std::string_view directory);
+  void add_saved(const SavedRow& row);
+  void drop_saved(TrialId id, std::string_view name, std::int64_t index);
   void set_state(TrialId id, std::uint32_t incarnation, TrialState state, std::string_view reason,
                  std::string_view error);
   void drop_results(TrialId id);
@@ -51,6 +53,8 @@ class JournalTables {
   SQLite::Statement checkpoint_of_result_;
   SQLite::Statement doom_;
   SQLite::Statement forget_;
+  SQLite::Statement saved_;
+  SQLite::Statement drop_saved_;
   SQLite::Statement message_;
   SQLite::Statement snapshot_;
   ResultChains chains_;

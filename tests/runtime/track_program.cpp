@@ -120,6 +120,22 @@ void go_on(const std::string& last) {
   while (last.empty() || done < std::stoi(last)) report_and_tell(++done);
 }
 
+/// The same without checkpoints: what it has saved says how far it is.
+void go_on_from_saves(const std::string& last) {
+  track::init({.name = "named"});
+  const auto saved = track::load("state");
+  int done = saved ? saved->value.at("done").get<int>() : 0;
+  if (saved && saved->index != done) std::abort();
+  track::restore(done);
+  std::cout << "after " << done << std::endl;
+  while (last.empty() || done < std::stoi(last)) {
+    track::report({{"i", ++done}});
+    track::save("state", {{"done", done}},
+                [&](const fs::path& dir) { std::ofstream(dir / "state") << done; });
+    std::cout << done << std::endl;
+  }
+}
+
 /// Its child still runs when it is killed.
 void fork_and_wait() {
   track::init({.name = "named"});
@@ -174,6 +190,7 @@ int main(int argc, char** argv) {
       {"report_nowhere", report_twice_where_nothing_can_be_written},
       {"fill_the_disk", fill_the_disk},
       {"go_on", [&] { go_on(argument); }},
+      {"go_on_from_saves", [&] { go_on_from_saves(argument); }},
       {"fork_and_wait", fork_and_wait},
       {"take_the_name", [&] { take_the_name(argument); }},
       {"fail",

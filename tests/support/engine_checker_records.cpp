@@ -194,6 +194,14 @@ void EngineChecker::on(const engine::RecordRestarted& command) {
   broken(command.trial, "starts anew, which only another session can ask for");
 }
 
+void EngineChecker::on(const engine::RecordSaved& command) {
+  broken(command.trial, "saves a value, which no simulated trial does");
+}
+
+void EngineChecker::on(const engine::RecordSavedDropped& command) {
+  broken(command.trial, "drops a saved value that it never had");
+}
+
 void EngineChecker::on(const engine::RecordExplanation& command) {
   known(command.trial, "explained").explanations.push_back(command.reason);
 }

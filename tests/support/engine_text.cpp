@@ -55,6 +55,13 @@ class Line {
   std::string text_;
 };
 
+Line describe_saved(std::string what, const SavedValue& saved) {
+  Line line(std::move(what));
+  line.add("name", saved.name).add("index", saved.index).add("value", saved.value->dump());
+  if (!saved.directory_name.empty()) line.add("directory", saved.directory_name);
+  return line;
+}
+
 std::string describe_report(const TrialReport& report) {
   return std::visit(
       Overloaded{[](const Started&) { return std::string("started"); },
@@ -80,6 +87,10 @@ std::string describe_report(const TrialReport& report) {
                        .add("kind", kinds.at(static_cast<std::size_t>(e.kind)))
                        .quote("message", e.message)
                        .text();
+                 },
+                 [](const Saved& s) { return describe_saved("saved", s.saved).text(); },
+                 [](const WentBack& w) {
+                   return Line("went_back").add("iteration", w.training_iteration).text();
                  }},
       report);
 }
@@ -106,6 +117,9 @@ std::string describe_launch(const Launch& launch) {
     line.add(launch.adopt_as ? "adopt" : "checkpoint",
              launch.checkpoint->trial_name + "/" + launch.checkpoint->directory_name);
     if (launch.adopt_as) line.add("adopt_as", *launch.adopt_as);
+  }
+  for (const SavedValue& saved : launch.saves) {
+    line.add("saved", "(" + describe_saved("value", saved).text() + ")");
   }
   return line.text() + " " + describe(launch.horizon);
 }
@@ -277,6 +291,19 @@ std::string describe(const Command& command) {
                 .text();
           },
           [](const RecordTrialState& c) { return describe_record(c); },
+          [](const RecordSaved& c) {
+            return describe_saved("record_saved", c.saved)
+                .add("trial", c.trial)
+                .add("incarnation", c.incarnation)
+                .text();
+          },
+          [](const RecordSavedDropped& c) {
+            return Line("record_saved_dropped")
+                .add("trial", c.trial)
+                .add("name", c.name)
+                .add("index", c.index)
+                .text();
+          },
           [](const RecordRestarted& c) { return Line("restarted").add("trial", c.trial).text(); },
           [](const RecordExplanation& c) {
             return Line("explain").add("trial", c.trial).quote("reason", c.reason).text();

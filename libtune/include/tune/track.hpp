@@ -33,6 +33,13 @@ class Ended {};
 /// Writes a checkpoint into an empty directory.
 using Writer = std::function<void(const std::filesystem::path& dir)>;
 
+/// A value that save() has kept.
+struct Saved {
+  Json value;
+  std::int64_t index = 0;                           ///< What index() was then.
+  std::optional<std::filesystem::path> files = {};  ///< The directory that its writer wrote.
+};
+
 /// Of a run outside an experiment; as the fields of Experiment.
 struct Options {
   /// Default: $TUNE_RUN, else <program>_<time>_<random>, printed. A run of that name goes on.
@@ -79,6 +86,26 @@ void report(const Metrics& metrics, const Writer& writer = {});
 /// report follows is not recorded. @throws as report().
 void log(const Metrics& metrics);
 
+/// How many iterations were reported: what all that is recorded now has beside it. It goes on
+/// where a trial or run goes on.
+[[nodiscard]] std::int64_t index();
+
+/// Keeps a value under a name, at the present index, for load(): also at a later start of the trial
+/// or run, unless that goes back to before this index. With a `writer` a directory is kept beside
+/// it, written as a checkpoint is.
+/// @throws std::invalid_argument naming it if `name` is not 1 to 100 letters, digits, '_', '-' and
+/// '.', if `value` has more than 1 MiB of JSON text, and the newest values of all names more than
+/// 8 MiB; what `writer` throws; std::runtime_error if its files cannot be written; as report().
+void save(const std::string& name, const Json& value, const Writer& writer = {});
+/// The newest value of that name; empty if there is none. Of a name the newest value is kept, and
+/// for each checkpoint the one that was the newest then.
+/// @throws std::runtime_error if its files are not as they were written; as report().
+[[nodiscard]] std::optional<Saved> load(const std::string& name);
+/// Goes back: the next report is number `index` + 1. What was saved later is dropped at once; all
+/// results, saved values and checkpoints that came later make way with that report, in all files.
+/// @throws std::invalid_argument if `index` is below 0 or beyond the present one; as report().
+void restore(std::int64_t index);
+
 /// The checkpoint to go on from, at this start of the trial; empty for a fresh start.
 [[nodiscard]] std::optional<std::filesystem::path> checkpoint();
 /// The trial's configuration; it stays as long as the trial or run.
@@ -94,6 +121,10 @@ class Session {
   virtual ~Session();
   virtual void report(const Metrics& metrics, const Writer& writer) = 0;
   virtual void log(const Metrics& metrics) = 0;
+  virtual void save(const std::string& name, const Json& value, const Writer& writer) = 0;
+  [[nodiscard]] virtual std::optional<Saved> load(const std::string& name) = 0;
+  [[nodiscard]] virtual std::int64_t index() = 0;
+  virtual void restore(std::int64_t index) = 0;
   [[nodiscard]] virtual const Config& config() const = 0;
   [[nodiscard]] virtual const TrialContext& context() const = 0;
 };

@@ -196,7 +196,7 @@ TEST_CASE("a writer cannot report, but ask", "[track]") {
     CHECK_FALSE(track::should_stop());
   });
   REQUIRE(refused.size() == 3);
-  CHECK_THAT(refused[0], Contains("track::report") && Contains("writes its checkpoint"));
+  CHECK_THAT(refused[0], Contains("track::report") && Contains("while a writer writes its files"));
   CHECK_THAT(refused[1], Contains("track::log"));
   CHECK_THAT(refused[2], Contains("track::finish"));
   CHECK(run.trial().history().size() == 1);

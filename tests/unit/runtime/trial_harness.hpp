@@ -126,6 +126,13 @@ class TrialHarness {
       return "not stored: " + report.message;
     }
     std::string operator()(const engine::Warned& report) const { return "warned: " + report.text; }
+    std::string operator()(const engine::Saved& report) const {
+      return "saved " + report.saved.name + " " + std::to_string(report.saved.index) + " " +
+             report.saved.value->dump();
+    }
+    std::string operator()(const engine::WentBack& report) const {
+      return "went back to " + std::to_string(report.training_iteration);
+    }
     std::string operator()(const engine::Ended& report) const {
       static const char* const kinds[] = {"finished", "stopped",   "paused", "failed",
                                           "invalid",  "abandoned", "damaged"};

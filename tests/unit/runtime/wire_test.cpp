@@ -159,7 +159,12 @@ TEST_CASE("every order and every report comes through", "[wire]") {
       engine::CheckpointFailed{3, "no room"},
       engine::Warned{"text", true},
       engine::Ended{engine::EndKind::paused, "message"},
-      engine::Ended{engine::EndKind::damaged, "message"}};
+      engine::Ended{engine::EndKind::damaged, "message"},
+      engine::Saved{{"x", 3, std::make_shared<const Json>(Json{{"a", {1, 0.5, "text"}}}), 20}},
+      engine::Saved{{"x", 3, std::make_shared<const Json>(Json()), 4, "saves/x_000003",
+                     std::make_shared<const core::CheckpointManifest>(
+                         core::CheckpointManifest{{"w", 7, "ab"}})}},
+      engine::WentBack{2}};
   for (const engine::TrialReport& report : reports) {
     const Json json = to_json(WorkerReport(WorkerNews{{{TrialId{1}, 1, 0, report}}}));
     CHECK(to_json(report_from_json(over_the_wire(json))) == json);

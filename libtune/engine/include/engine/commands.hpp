@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <tune/callback.hpp>
 #include <tune/config.hpp>
@@ -16,6 +17,7 @@
 
 #include "core/checkpoint_manifest.hpp"
 #include "engine/horizon.hpp"
+#include "engine/saved_values.hpp"
 
 namespace tune::engine {
 
@@ -66,6 +68,7 @@ struct Launch {
   /// The largest iteration of which the trial has ever stored a checkpoint: see
   /// own_checkpoint_name().
   std::int64_t stored_until = -1;
+  std::vector<SavedValue> saves = {};  ///< Those that count at `start_iteration`.
   Horizon horizon;
 };
 /// A new horizon; a trial whose last result does not reach it goes on. May come at any time.
@@ -94,7 +97,7 @@ struct Stop {
   NodeId node;
   bool save = false;
 };
-/// Nothing needs this checkpoint any more.
+/// Nothing needs this checkpoint, or what was written beside a saved value, any more.
 struct DeleteCheckpoint {
   CheckpointLocation checkpoint;
 };
@@ -153,6 +156,18 @@ struct RecordTrialState {
   std::string reason;
   std::string error;
 };
+/// A value was saved; one of the same name and index makes way.
+struct RecordSaved {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  SavedValue saved;
+};
+/// A saved value is no more.
+struct RecordSavedDropped {
+  TrialId trial;
+  std::string name;
+  std::int64_t index = 0;
+};
 /// The trial starts anew: what it did before counts no more.
 struct RecordRestarted {
   TrialId trial;
@@ -174,7 +189,8 @@ using Command =
     std::variant<AskSearcher, TellSearcherResult, TellSearcherCompleted, TellSearcherFailed, Launch,
                  Proceed, Save, Pause, Stop, DeleteCheckpoint, SetTimer, RecordTrialAdded,
                  RecordTrialStarted, RecordResult, RecordCheckpoint, RecordCheckpointDamaged,
-                 RecordTrialState, RecordRestarted, RecordExplanation, RecordWarning, Finish>;
+                 RecordTrialState, RecordSaved, RecordSavedDropped, RecordRestarted,
+                 RecordExplanation, RecordWarning, Finish>;
 
 /// "checkpoint_000007" for iteration 7.
 [[nodiscard]] std::string checkpoint_directory_name(std::int64_t training_iteration);
@@ -182,8 +198,9 @@ using Command =
 /// The name under which a start stores its checkpoint of an iteration. It has the incarnation
 /// behind it, "checkpoint_000007_3", where the trial may have had one of that iteration before:
 /// where it took over another trial's, or went back behind a damaged one. So no name ever means
-/// two checkpoints, one of which may still be about to be deleted.
-[[nodiscard]] std::string own_checkpoint_name(const Launch& launch,
-                                              std::int64_t training_iteration);
+/// two checkpoints, one of which may still be about to be deleted. `went_back`: how often the
+/// training code of this start did; then behind that "-" and the number.
+[[nodiscard]] std::string own_checkpoint_name(const Launch& launch, std::int64_t training_iteration,
+                                              std::int64_t went_back = 0);
 
 }  // namespace tune::engine

@@ -13,6 +13,7 @@
 #include <tune/searcher.hpp>
 
 #include "core/checkpoint_manifest.hpp"
+#include "engine/saved_values.hpp"
 
 namespace tune::engine {
 
@@ -85,8 +86,17 @@ struct Ended {
   EndKind kind = EndKind::finished;
   std::string message;
 };
-using TrialReport =
-    std::variant<Started, Reported, CheckpointStored, CheckpointFailed, Warned, Ended>;
+/// A value was saved after the iterations reported so far; its files are in place.
+struct Saved {
+  SavedValue saved;
+};
+/// The training code itself goes back: the next result will be that of the iteration after this
+/// one, and what came later makes way for it then.
+struct WentBack {
+  std::int64_t training_iteration = 0;
+};
+using TrialReport = std::variant<Started, Reported, CheckpointStored, CheckpointFailed, Warned,
+                                 Ended, Saved, WentBack>;
 
 /// What a trial tells, numbered from 0 within its incarnation, so that late, duplicate and
 /// reordered messages do no harm.

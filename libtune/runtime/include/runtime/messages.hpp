@@ -162,8 +162,9 @@ struct JournalEvent {
 using Record =
     std::variant<JournalEvent, SnapshotTaken, engine::RecordTrialAdded, TrialInfo,
                  engine::RecordResult, engine::RecordCheckpoint, engine::RecordCheckpointDamaged,
-                 engine::DeleteCheckpoint, engine::RecordTrialState, engine::RecordRestarted,
-                 engine::RecordExplanation, engine::RecordWarning, NodeNote>;
+                 engine::DeleteCheckpoint, engine::RecordTrialState, engine::RecordSaved,
+                 engine::RecordSavedDropped, engine::RecordRestarted, engine::RecordExplanation,
+                 engine::RecordWarning, NodeNote>;
 struct RecordTurn {
   std::vector<Record> records;
   std::vector<Acknowledgement> acknowledgements;  ///< Due once the records are in the journal.

@@ -37,6 +37,8 @@ class RecordKeeper {
   void on(const engine::RecordCheckpointDamaged& record);
   void on(const engine::DeleteCheckpoint& record);
   void on(const engine::RecordTrialState& record);
+  void on(const engine::RecordSaved& record);
+  void on(const engine::RecordSavedDropped& record);
   void on(const engine::RecordRestarted& record);
   void on(const engine::RecordExplanation& record);
   void on(const engine::RecordWarning& record);

@@ -65,6 +65,9 @@ class TrialLink {
   void announce_end();
   /// Tells a result; first waits until enough messages are acknowledged.
   void report(Result result);
+  /// Tells something else once at most `on_their_way` messages are not acknowledged, and no more
+  /// than results may be.
+  void tell_in_turn(engine::TrialReport report, std::uint64_t on_their_way);
 
   enum class Order {
     proceed,  ///< Train on.
@@ -86,6 +89,7 @@ class TrialLink {
 
  private:
   void push(engine::TrialReport report);
+  void wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t on_their_way);
   void call_after_telling() const;
   [[nodiscard]] bool must_wait() const;
 

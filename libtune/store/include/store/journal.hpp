@@ -63,6 +63,19 @@ struct CheckpointRow {
   bool is_kept = true;
 };
 
+/// A value that training code saved under a name.
+struct SavedRow {
+  TrialId trial;
+  std::string name;
+  std::int64_t index = 0;  ///< How many iterations were reported before it.
+  std::uint32_t incarnation = 0;
+  EventNumber event = 0;
+  Json value;
+  std::string directory;  ///< Within the trial's directory; empty: there are no files.
+  std::int64_t files = 0;
+  std::int64_t size_bytes = 0;
+};
+
 struct StartRow {
   TrialInfo trial;  ///< `path` is not kept: it follows from the experiment's directory.
   EventNumber event = 0;
@@ -157,6 +170,9 @@ class Journal {
   void doom_checkpoint(TrialId id, std::string_view directory);
   /// It is gone from the disk.
   void forget_checkpoint(TrialId id, std::string_view directory);
+  /// One of the same trial, name and index takes the place of the older one.
+  void add_saved(const SavedRow& row);
+  void drop_saved(TrialId id, std::string_view name, std::int64_t index);
   /// `incarnation` is that of the trial's newest start.
   void set_state(TrialId id, std::uint32_t incarnation, TrialState state, std::string_view reason,
                  std::string_view error);

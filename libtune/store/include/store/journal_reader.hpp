@@ -94,6 +94,8 @@ class JournalReader final {
   [[nodiscard]] std::vector<StartRow> starts(TrialId id) const;
   /// The kept ones and those that may go, in the order in which they were stored.
   [[nodiscard]] std::vector<CheckpointRow> checkpoints(TrialId id) const;
+  /// By name, and of each the oldest first.
+  [[nodiscard]] std::vector<SavedRow> saves(TrialId id) const;
   /// In the order in which they were put in.
   void for_each_message(const std::function<void(const MessageRow&)>& take) const;
   [[nodiscard]] std::optional<Snapshot> snapshot(std::string_view what) const;

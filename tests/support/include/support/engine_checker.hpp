@@ -74,6 +74,8 @@ class EngineChecker {
   void on(const engine::RecordCheckpoint& command);
   void on(const engine::RecordCheckpointDamaged& command);
   void on(const engine::RecordTrialState& command);
+  void on(const engine::RecordSaved& command);
+  void on(const engine::RecordSavedDropped& command);
   void on(const engine::RecordRestarted& command);
   void on(const engine::RecordExplanation& command);
   void on(const engine::RecordWarning& command);

@@ -11,9 +11,9 @@
 #include <tune/json.hpp>
 #include <tune/result_grid.hpp>
 
-#include "event_records.hpp"
 #include "program_run.hpp"
 #include "run_support.hpp"
+#include "support/event_records.hpp"
 #include "track_programs.hpp"
 
 namespace tune::test {

@@ -7,8 +7,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "event_records.hpp"
 #include "hub_run.hpp"
+#include "support/event_records.hpp"
 #include "support/limits.hpp"
 #include "support/seed.hpp"
 

@@ -10,8 +10,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "event_records.hpp"
 #include "hub_run.hpp"
+#include "support/event_records.hpp"
 #include "support/limits.hpp"
 
 // What becomes of files that are missing, cut, or whole.

@@ -1,11 +1,11 @@
-#include "event_records.hpp"
+#include "support/event_records.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string_view>
-
-#include "trial_files.hpp"
 
 namespace tune::test {
 namespace {
@@ -40,7 +40,8 @@ std::vector<std::filesystem::path> event_files(const std::filesystem::path& tria
 }
 
 std::vector<std::string> event_records(const std::filesystem::path& file) {
-  const std::string text = file_text(file);
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
   std::vector<std::string> events;
   for (std::string_view rest = text; !rest.empty();) {
     std::uint64_t length = 0;

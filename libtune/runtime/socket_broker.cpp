@@ -1,4 +1,4 @@
-#include "socket_broker.hpp"
+#include "runtime/socket_broker.hpp"
 
 #include <fcntl.h>
 
@@ -28,6 +28,15 @@ void SocketReader::open(caf::io::broker* self, int descriptor) {
   self->add_scribe(std::move(scribe));
   self->configure_read(handle, caf::io::receive_policy::at_most(chunk_bytes));
   self->trigger(handle, max_chunks);
+}
+
+// CAF takes a socket that ran out of credit from its loop at the end of a round, and credit that
+// came within that round is lost: the socket is never read again. What is posted runs in a later
+// one.
+void SocketReader::give_credit(caf::io::broker* self) const {
+  self->system().middleman().backend().post([self,
+                                             alive = caf::actor_cast<caf::strong_actor_ptr>(self),
+                                             socket = handle] { self->trigger(socket, 1); });
 }
 
 caf::behavior serve_socket(SocketBroker* self, int descriptor, HostActor owner,

@@ -12,7 +12,7 @@
 
 #include "actor_faults.hpp"
 #include "core/number_text.hpp"
-#include "socket_broker.hpp"
+#include "runtime/socket_broker.hpp"
 
 namespace tune::runtime {
 namespace {

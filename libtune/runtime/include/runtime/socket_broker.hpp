@@ -12,7 +12,8 @@ class SocketReader {
  public:
   /// Takes the descriptor over; with a bounded number of chunks on their way.
   void open(caf::io::broker* self, int descriptor);
-  void give_credit(caf::io::broker* self) const { self->trigger(handle, 1); }
+  /// Another chunk may come.
+  void give_credit(caf::io::broker* self) const;
 
   caf::io::connection_handle handle;  // to read from
   caf::io::connection_handle writer;

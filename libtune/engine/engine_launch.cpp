@@ -174,7 +174,7 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
   } else {
     TUNE_ASSERT(record.damage.empty());  // nothing that it did is silently done again
   }
-  launch.saves = record.saves.up_to(launch.start_iteration);
+  launch.saves = record.saves.all();
   run.source = launch.checkpoint;
   launch.config = trial.config();
   run.training_iteration = launch.start_iteration;

@@ -71,13 +71,9 @@ const SavedValue* SavedValues::newest(const std::string& name) const {
   return found == by_name_.end() ? nullptr : &found->second.back();
 }
 
-std::vector<SavedValue> SavedValues::up_to(std::int64_t index) const {
+std::vector<SavedValue> SavedValues::all() const {
   std::vector<SavedValue> all;
-  for (const auto& [name, values] : by_name_) {
-    for (const SavedValue& value : values) {
-      if (value.index <= index) all.push_back(value);
-    }
-  }
+  for (const auto& [name, values] : by_name_) all.insert(all.end(), values.begin(), values.end());
   return all;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <system_error>
 
@@ -36,23 +37,40 @@ class CheckpointCheck {
       known.insert(row.directory);
       if (row.is_kept) check_kept(trial, row);
     }
+    for (const store::SavedRow& row : reader_.saves(trial.id)) check_saved(trial, row);
     if (!findings_.is_running()) check_others(trial, known);
   }
 
  private:
   void check_kept(const store::TrialRow& trial, const store::CheckpointRow& row) {
     ++findings_.report().checkpoints;
-    const Expected<void> found = look_at(trial, row);
+    const Expected<void> found = look_at(trial, row.directory);
     if (found || (findings_.is_running() && is_gone(trial.id, row.directory))) return;
     findings_.fault(store_.path(trial.name, row.directory), found.error().message);
   }
 
+  void check_saved(const store::TrialRow& trial, const store::SavedRow& row) {
+    if (row.directory.empty()) return;
+    const Expected<void> found = look_at(trial, row.directory);
+    if (found || (findings_.is_running() && is_dropped(row))) return;
+    findings_.fault(store_.path(trial.name, row.directory),
+                    "saved value " + row.name + ": " + found.error().message);
+  }
+
   [[nodiscard]] Expected<void> look_at(const store::TrialRow& trial,
-                                       const store::CheckpointRow& row) const {
-    const auto manifest = facts_.manifests.find({trial.id, row.directory});
+                                       const std::string& directory) const {
+    const auto manifest = facts_.manifests.find({trial.id, directory});
     const bool is_known = manifest != facts_.manifests.end() && manifest->second;
-    if (!is_known || !reads_files_) return store_.require_directory(trial.name, row.directory);
-    return store_.verify(trial.name, row.directory, *manifest->second);
+    if (!is_known || !reads_files_) return store_.require_directory(trial.name, directory);
+    return store_.verify(trial.name, directory, *manifest->second);
+  }
+
+  /// Whether it was struck off while this looked at it.
+  [[nodiscard]] bool is_dropped(const store::SavedRow& saved) const {
+    const std::vector<store::SavedRow> rows = reader_.saves(saved.trial);
+    return std::none_of(rows.begin(), rows.end(), [&](const store::SavedRow& row) {
+      return row.directory == saved.directory;
+    });
   }
 
   /// Whether it was struck off while this looked at it.

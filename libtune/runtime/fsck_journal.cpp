@@ -1,10 +1,13 @@
 #include "fsck_journal.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <stdexcept>
 
 #include "engine/engine.hpp"
 #include "engine/event_json.hpp"
+#include "past_run.hpp"
 #include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {
@@ -63,9 +66,19 @@ class EventCheck {
       facts_.reported[message.trial].push_back(
           {message.incarnation, reported->result.training_iteration, number});
     } else if (const auto* stored = std::get_if<engine::CheckpointStored>(&message.report)) {
-      const auto kept = facts_.manifests.find({message.trial, stored->directory_name});
-      if (kept != facts_.manifests.end()) kept->second = stored->files;
+      note_files(message.trial, stored->directory_name, stored->files);
+    } else if (const auto* saved = std::get_if<engine::Saved>(&message.report)) {
+      note_files(message.trial, saved->saved.directory_name, saved->saved.files);
+    } else if (const auto* back = std::get_if<engine::WentBack>(&message.report)) {
+      const auto [smallest, is_first] = facts_.went_back.try_emplace(
+          {message.trial, message.incarnation}, back->training_iteration);
+      smallest->second = std::min(smallest->second, back->training_iteration);
     }
+  }
+
+  void note_files(TrialId trial, const std::string& directory, const core::SharedManifest& files) {
+    const auto kept = facts_.manifests.find({trial, directory});
+    if (kept != facts_.manifests.end()) kept->second = files;
   }
 
   JournalFacts& facts_;
@@ -77,8 +90,8 @@ class EventCheck {
   std::vector<EventNumber> session_starts_;
 };
 
-void check_sessions(const std::vector<store::SessionRow>& sessions, const EventCheck& events,
-                    FsckFindings& findings) {
+void check_sessions(const std::vector<store::SessionRow>& sessions, bool is_run,
+                    const EventCheck& events, FsckFindings& findings) {
   const auto where = findings.directory() / store::journal_file;
   std::set<EventNumber> starts;
   std::int64_t number = 0;
@@ -100,6 +113,7 @@ void check_sessions(const std::vector<store::SessionRow>& sessions, const EventC
     findings.fault(where,
                    "event " + std::to_string(start) + " begins a session that is not on record");
   }
+  if (is_run) return;  // its sessions have no event of their own
   const auto begun = static_cast<std::ptrdiff_t>(events.session_starts().size());
   const auto with_events = std::count_if(starts.begin(), starts.end(),
                                          [&](EventNumber start) { return start <= events.last(); });
@@ -112,27 +126,34 @@ store::EventNumber JournalFacts::event_of(TrialId trial, std::uint32_t incarnati
                                           std::int64_t training_iteration) const {
   const auto of_trial = reported.find(trial);
   if (of_trial == reported.end()) return 0;
-  const auto found = std::lower_bound(of_trial->second.begin(), of_trial->second.end(),
-                                      ReportedResult{incarnation, training_iteration, 0});
-  const bool is_there = found != of_trial->second.end() && found->incarnation == incarnation &&
-                        found->training_iteration == training_iteration;
-  return is_there ? found->event : 0;
+  constexpr auto last_event = std::numeric_limits<store::EventNumber>::max();
+  const auto behind = std::upper_bound(of_trial->second.begin(), of_trial->second.end(),
+                                       ReportedResult{incarnation, training_iteration, last_event});
+  if (behind == of_trial->second.begin()) return 0;
+  const ReportedResult& found = *std::prev(behind);
+  const bool is_it =
+      found.incarnation == incarnation && found.training_iteration == training_iteration;
+  return is_it ? found.event : 0;
 }
 
 JournalFacts check_events(const store::JournalReader& reader, FsckFindings& findings) {
   const auto where = findings.directory() / store::journal_file;
   JournalFacts facts;
   findings.guarded(where, [&] {
+    facts.is_run = is_run_by_itself(reader.experiment());
     for (const TrialId id : reader.trial_ids()) {
       for (const store::CheckpointRow& row : reader.checkpoints(id)) {
         if (row.is_kept) facts.manifests.emplace(std::pair(id, row.directory), nullptr);
+      }
+      for (const store::SavedRow& row : reader.saves(id)) {
+        if (!row.directory.empty()) facts.manifests.emplace(std::pair(id, row.directory), nullptr);
       }
     }
     EventCheck check(facts, findings);
     reader.for_each_event([&](const store::RecordedEvent& recorded) { check.take(recorded); });
     for (auto& [id, results] : facts.reported) std::sort(results.begin(), results.end());
     facts.reopened = reopened_trials(reader);
-    check_sessions(reader.sessions(), check, findings);
+    check_sessions(reader.sessions(), facts.is_run, check, findings);
   });
   return facts;
 }

@@ -1,5 +1,8 @@
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -10,6 +13,7 @@
 
 #include "engine/engine.hpp"
 #include "fsck_journal.hpp"
+#include "past_run.hpp"
 #include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {
@@ -27,7 +31,8 @@ struct RetoldTrial {
   std::string reason;
   std::string error;
   std::vector<LineEntry> line;
-  std::map<std::string, bool> checkpoints;  // by directory: whether it is kept
+  std::map<std::string, bool> checkpoints;               // by directory: whether it is kept
+  std::set<std::pair<std::string, std::int64_t>> saves;  // name and index
 };
 
 /// Does with the records of the engine what the journal does.
@@ -62,6 +67,12 @@ class Retelling {
   void operator()(const engine::DeleteCheckpoint& record) {
     const TrialId owner{std::stoull(record.checkpoint.trial_name)};
     trials[owner].checkpoints.erase(record.checkpoint.directory_name);
+  }
+  void operator()(const engine::RecordSaved& record) {
+    trials[record.trial].saves.emplace(record.saved.name, record.saved.index);
+  }
+  void operator()(const engine::RecordSavedDropped& record) {
+    trials[record.trial].saves.erase({record.name, record.index});
   }
   void operator()(const engine::RecordTrialState& record) {
     RetoldTrial& trial = trials[record.trial];
@@ -151,8 +162,12 @@ std::string compare_trial(const store::JournalReader& reader, const store::Trial
     }
     checkpoints.erase(found);
   }
-  return checkpoints.empty() ? std::string()
-                             : checkpoints.begin()->first + " is on record, and should not be";
+  if (!checkpoints.empty()) {
+    return checkpoints.begin()->first + " is on record, and should not be";
+  }
+  std::set<std::pair<std::string, std::int64_t>> saves;
+  for (const store::SavedRow& saved : reader.saves(row.id)) saves.emplace(saved.name, saved.index);
+  return saves == retold.saves ? std::string() : "other saved values are on record";
 }
 
 }  // namespace
@@ -160,6 +175,7 @@ std::string compare_trial(const store::JournalReader& reader, const store::Trial
 void check_replay(const store::JournalReader& reader, FsckFindings& findings) {
   const auto where = findings.directory() / store::journal_file;
   const store::ExperimentRow row = reader.experiment();
+  if (is_run_by_itself(row)) return;  // no engine took part
   std::unique_ptr<TrialScheduler> scheduler;
   std::unique_ptr<Searcher> searcher;
   try {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <tune/mode.hpp>
@@ -67,10 +68,16 @@ class LineCheck {
     if (start == starts_.end()) {
       fault("iteration " + std::to_string(iteration) + " is of start " +
             std::to_string(incarnation) + ", which is not on record");
-    } else if (iteration <= start->trial.start_iteration) {
+    } else if (iteration <= std::min(start->trial.start_iteration, went_back_to(incarnation))) {
       fault("iteration " + std::to_string(iteration) + " is of start " +
             std::to_string(incarnation) + ", which began after it");
     }
+  }
+
+  [[nodiscard]] std::int64_t went_back_to(std::uint32_t incarnation) const {
+    const auto found = facts_.went_back.find({id_, incarnation});
+    return found == facts_.went_back.end() ? std::numeric_limits<std::int64_t>::max()
+                                           : found->second;
   }
 
   const JournalFacts& facts_;
@@ -121,7 +128,7 @@ class BestCheck {
 void check_trial_row(const store::TrialRow& trial, const JournalFacts& facts,
                      FsckFindings& findings) {
   const auto where = findings.directory() / store::journal_file;
-  if (!facts.suggested.contains(trial.id)) {
+  if (!facts.is_run && !facts.suggested.contains(trial.id)) {
     findings.fault(where, fsck_trial_text(trial.id) + "no event suggested it");
   }
   if (findings.has_ended() && trial.state == TrialState::running) {

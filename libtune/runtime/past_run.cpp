@@ -1,7 +1,6 @@
 #include "past_run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <stdexcept>
 #include <string_view>
@@ -20,8 +19,7 @@ namespace {
 constexpr TrialId only_trial{0};
 
 void refuse_experiment(const store::ExperimentRow& row, const std::filesystem::path& directory) {
-  // What a search has and a run by itself has not.
-  if (!row.definition.contains("space")) return;
+  if (is_run_by_itself(row)) return;
   throw std::invalid_argument("name \"" + row.name + "\": there is an experiment in " +
                               directory.string() +
                               ", and track goes on with runs of its own only; give the run another "
@@ -34,8 +32,7 @@ StandaloneJournal::Past past_of(const store::JournalReader& reader) {
   past.last_event = reader.last_event();
   if (sessions.empty()) return past;
   past.sessions = sessions.back().number;
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-  past.time = Time(std::max(0.0, now.count() - sessions.front().started));
+  past.time = Time(reader.last_event_time_s());
   return past;
 }
 
@@ -122,6 +119,8 @@ void leave_out_damaged(const std::filesystem::path& directory, PastRun& run) {
 }
 
 }  // namespace
+
+bool is_run_by_itself(const store::ExperimentRow& row) { return !row.definition.contains("space"); }
 
 PastRun read_past_run(const store::JournalReader& reader, const std::filesystem::path& directory,
                       const std::optional<Objective>& checkpoint_objective) {

@@ -36,6 +36,9 @@ struct PastRun {
   std::vector<std::string> damages;  ///< and what is wrong with each of them.
 };
 
+/// True of a run outside an experiment: it has no search space.
+[[nodiscard]] bool is_run_by_itself(const store::ExperimentRow& row);
+
 /// Reads it, and leaves out the newest checkpoints if they are not as they were stored.
 /// @throws std::invalid_argument if it is an experiment; std::runtime_error if none of its
 /// checkpoints is as it was stored, or one cannot be read

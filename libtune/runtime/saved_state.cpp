@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <set>
+#include <regex>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -15,7 +15,7 @@
 namespace tune::runtime {
 namespace {
 
-constexpr const char* saves_directory = "saves";
+constexpr const char* files_directory = "artifacts";
 constexpr std::size_t longest_name = 100;
 
 void check_save_name(const std::string& name) {
@@ -41,6 +41,13 @@ std::uint64_t checked_size(const std::string& name, const Json& value) {
                               " are allowed; give what is large to a writer");
 }
 
+// "<name>_000007", "<name>_000007_2-1", or one that is not whole.
+bool is_name_of_files(const std::string& name) {
+  static const std::regex of_files("[A-Za-z0-9_-][A-Za-z0-9_.-]*_[0-9]{6,}(_[0-9]+)?(-[0-9]+)?");
+  return name.starts_with(store::CheckpointStore::temporary_prefix) ||
+         std::regex_match(name, of_files);
+}
+
 template <class T>
 T value_or_throw(Expected<T> expected) {
   if (!expected) throw std::runtime_error("track::save: " + expected.error().message);
@@ -54,6 +61,8 @@ SavedState::SavedState(const engine::Launch& launch, std::int64_t checkpoints_ke
       incarnation_(launch.incarnation),
       checkpoints_kept_(static_cast<std::size_t>(std::max<std::int64_t>(checkpoints_kept, 1))) {
   for (const engine::SavedValue& saved : launch.saves) {
+    on_record_.insert(saved.directory_name);
+    if (saved.index > launch.start_iteration) continue;  // makes way for the next result
     (void)values_.put(saved);
     iterations_.push_back(saved.index);
   }
@@ -61,14 +70,14 @@ SavedState::SavedState(const engine::Launch& launch, std::int64_t checkpoints_ke
 }
 
 void SavedState::clean(const store::CheckpointStore& store) const {
-  std::set<std::string> known;
-  for (const engine::SavedValue& saved : values_.up_to()) known.insert(saved.directory_name);
   std::error_code ignored;  // they cost space, and nothing else
   std::vector<std::string> left_over;
-  const std::filesystem::path directory = store.path(trial_name_, saves_directory);
+  const std::filesystem::path directory = store.path(trial_name_, files_directory);
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    std::string name = std::string(saves_directory) + '/' + entry.path().filename().string();
-    if (!known.contains(name)) left_over.push_back(std::move(name));
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_directory(ignored) || !is_name_of_files(name)) continue;  // another's
+    std::string place = std::string(files_directory) + '/' + name;
+    if (!on_record_.contains(place)) left_over.push_back(std::move(place));
   }
   for (const std::string& name : left_over) (void)store.remove(trial_name_, name);
 }
@@ -108,11 +117,11 @@ engine::SavedValue SavedState::save(const std::string& name, const Json& value, 
 std::string SavedState::new_directory_name(const std::string& name, std::int64_t index) {
   std::array<char, 32> digits{};
   std::snprintf(digits.data(), digits.size(), "_%06lld", static_cast<long long>(index));
-  std::string directory = std::string(saves_directory) + '/' + name + digits.data();
-  if (incarnation_ > 1 || directories_ > 0) {
-    directory += '_' + std::to_string(incarnation_) + '-' + std::to_string(directories_);
-  }
-  ++directories_;
+  std::string directory = std::string(files_directory) + '/' + name + digits.data();
+  if (incarnation_ > 1) directory += '_' + std::to_string(incarnation_);
+  const auto [last, is_first] = last_written_.try_emplace(name, index);
+  if (!is_first && index <= last->second) directory += '-' + std::to_string(++repeats_);
+  last->second = std::max(last->second, index);
   return directory;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,10 @@ class SavedState {
   std::uint32_t incarnation_;
   std::size_t checkpoints_kept_;
   engine::SavedValues values_;
+  std::set<std::string> on_record_;       // directories of values before this start
   std::vector<std::int64_t> iterations_;  // to which the trial may go back, oldest first
-  std::int64_t directories_ = 0;          // that this start has made
+  std::map<std::string, std::int64_t> last_written_;  // the largest index of each name's files
+  std::int64_t repeats_ = 0;                          // that went behind it
 };
 
 }  // namespace tune::runtime

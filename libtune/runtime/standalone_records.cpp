@@ -218,7 +218,7 @@ void StandaloneRecords::take_up(const PastRun& past, const track::Options& optio
     start_.checkpoint = engine::CheckpointLocation{row.name, checkpoint.directory_name};
   }
   for (const engine::SavedValue& saved : past.saves) (void)saves_.put(saved);
-  start_.saves = saves_.up_to(trial_.start_iteration);
+  start_.saves = saves_.all();
   for (std::size_t i = 0; i < past.damaged.size(); ++i) {
     records_.emplace_back(engine::RecordCheckpointDamaged{trial_.id, past.damaged[i]});
     records_.emplace_back(engine::RecordWarning{

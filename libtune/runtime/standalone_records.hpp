@@ -51,7 +51,7 @@ class StandaloneRecords {
     double time_total_s = 0;
     std::optional<engine::CheckpointLocation> checkpoint;  ///< As it was stored.
     std::int64_t stored_until = -1;                        ///< See engine::Launch.
-    std::vector<engine::SavedValue> saves;                 ///< Those that count there.
+    std::vector<engine::SavedValue> saves;                 ///< See engine::Launch.
   };
   [[nodiscard]] const Start& start() const { return start_; }
 

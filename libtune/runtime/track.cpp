@@ -6,10 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,7 @@
 namespace tune {
 namespace {
 
+namespace fs = std::filesystem;
 using runtime::StandaloneRun;
 
 /// In the Attachment of a thread that works for a trial; null without one. Needs no destructor, so
@@ -116,6 +119,10 @@ track::Handle session_of_thread(const char* caller) {
   return process.run;
 }
 
+[[noreturn]] void refuse_artifact(const fs::path& path, const std::string& why) {
+  throw std::invalid_argument("track::artifact: " + path.string() + ": " + why);
+}
+
 }  // namespace
 
 namespace runtime {
@@ -175,6 +182,25 @@ std::int64_t index() { return session_of_thread("index")->index(); }
 
 void save(const std::string& name, const Json& value, const Writer& writer) {
   session_of_thread("save")->save(name, value, writer);
+}
+
+void artifact(const fs::path& path, const std::string& name) {
+  std::error_code unreadable;
+  const fs::file_status status = fs::status(path, unreadable);
+  if (!fs::is_regular_file(status) && !fs::is_directory(status)) {
+    refuse_artifact(path, unreadable ? unreadable.message() : "must be a file or a directory");
+  }
+  // "results/" has no last part.
+  const fs::path last = path.has_filename() ? path.filename() : path.parent_path().filename();
+  save(name.empty() ? last.string() : name, nullptr, [&](const fs::path& directory) {
+    if (!fs::is_directory(status)) {
+      fs::copy_file(path, directory / last);
+      return;
+    }
+    const std::string inside = fs::relative(directory, path).string();
+    if (!inside.starts_with("..")) refuse_artifact(path, "its copy would lie within it");
+    fs::copy(path, directory, fs::copy_options::recursive);
+  });
 }
 
 std::optional<Saved> load(const std::string& name) { return session_of_thread("load")->load(name); }

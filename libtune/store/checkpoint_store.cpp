@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view checkpoint_prefix = "checkpoint_";
-constexpr std::string_view temporary_prefix = ".tmp-";
+constexpr std::string_view temporary_prefix = CheckpointStore::temporary_prefix;
 
 Error make_io_error(std::string_view what, const fs::path& path, const std::error_code& reason) {
   return {ErrorCode::io, std::string(what) + " " + path.string() + ": " + reason.message()};

@@ -265,6 +265,13 @@ EventNumber JournalReader::last_event() const {
   return query.row([](SQLite::Statement& row) { return integer_at(row, 0); });
 }
 
+double JournalReader::last_event_time_s() const {
+  const Snapshotted snapshot(*implementation_);
+  Query query(*implementation_, "SELECT time FROM events ORDER BY number DESC LIMIT 1");
+  if (!query.step()) return 0;
+  return query.row([](SQLite::Statement& row) { return number_at(row, 0); });
+}
+
 void JournalReader::for_each_event(const std::function<void(const RecordedEvent&)>& take) const {
   const Snapshotted snapshot(*implementation_);
   Query query(*implementation_, select_events);

@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include <tune/json.hpp>
+#include <tune/fsck.hpp>
 #include <tune/result_grid.hpp>
 
 #include "program_run.hpp"
@@ -60,6 +61,7 @@ void check_each_once(const fs::path& run, std::int64_t last) {
   CHECK(iterations_in_json(trial.path) == expected);
   CHECK(iterations_in_csv(trial.path) == expected);
   CHECK(steps(shown_events(trial.path)) == expected);
+  CHECK(fsck(run).is_sound());
 }
 
 TEST_CASE("a program that is killed again and again goes on where it was", "[track]") {
@@ -91,7 +93,7 @@ TEST_CASE("a program that is killed again and again goes on where it was", "[tra
   check_each_once(run, last);
   const TrialResult trial = ResultGrid::open(run)[0];
   CHECK(trial.state == TrialState::terminated);
-  const fs::path states = what == "go_on" ? trial.path : trial.path / "saves";
+  const fs::path states = what == "go_on" ? trial.path : trial.path / "artifacts";
   std::vector<fs::path> stored;  // and nothing that was left over
   for (const auto& entry : fs::directory_iterator(states)) {
     if (entry.is_directory()) stored.push_back(entry.path());

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <tune/fsck.hpp>
 #include <tune/json.hpp>
 #include <tune/registry.hpp>
 #include <tune/track.hpp>
@@ -54,10 +55,11 @@ TEST_CASE("a trial that is retried finds what it had saved by then", "[track]") 
         std::vector<std::string>{"0 nothing", "2 {\"done\":2} at 2", "text of 2"});
   // The newest one, and that of the checkpoint.
   int directories = 0;
-  for (const auto& entry : fs::directory_iterator(trial.path / "saves")) {
+  for (const auto& entry : fs::directory_iterator(trial.path / "artifacts")) {
     directories += entry.is_directory() ? 1 : 0;
   }
   CHECK(directories == 2);
+  CHECK(fsck(trial.path.parent_path()).is_sound());
 }
 
 TEST_CASE("a trial of a resumed experiment finds what it had saved by then", "[track]") {
@@ -122,6 +124,7 @@ TEST_CASE("a trial that goes back by its own wish has each iteration once", "[tr
     CHECK(Json::parse(line).at("training_iteration") == ++rows);
   }
   CHECK(rows == 6);
+  CHECK(fsck(trial.path.parent_path()).is_sound());
   REQUIRE(trial.checkpoints.size() == 6);
   for (const Checkpoint& checkpoint : trial.checkpoints) {
     CHECK(read_text(checkpoint.path / "state") == std::to_string(checkpoint.training_iteration));

@@ -56,7 +56,8 @@ struct FsckReport {
 /// - All events through a fresh engine, with the decisions on record: states, results and
 ///   checkpoints must come out as they stand. Left out, with a note, if scheduler or searcher are
 ///   not registered in this program.
-/// - Kept checkpoints against their manifests; nothing else of that name, and nothing half written.
+/// - Kept checkpoints and the files of saved values against their manifests; no other checkpoint,
+///   and nothing half written.
 /// - result.json, progress.csv and event files, as far as the definition has their exporters: every
 ///   result once and in order, with its metrics (event files: with their tags). Those of an
 ///   experiment that was killed or runs may lack the newest results, never more.

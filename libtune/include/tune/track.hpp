@@ -101,6 +101,11 @@ void save(const std::string& name, const Json& value, const Writer& writer = {})
 /// for each checkpoint the one that was the newest then.
 /// @throws std::runtime_error if its files are not as they were written; as report().
 [[nodiscard]] std::optional<Saved> load(const std::string& name);
+/// Keeps a copy of a file or directory, as a value null with that beside it: load(name).files is
+/// the directory with the copy of the file, or is the copy of the directory. It lies in the trial's
+/// directory, as artifacts/<name>_<index>/. `name`: default: the last part of `path`.
+/// @throws std::invalid_argument naming `path` if there is no file or directory; as save().
+void artifact(const std::filesystem::path& path, const std::string& name = {});
 /// Goes back: the next report is number `index` + 1. What was saved later is dropped at once; all
 /// results, saved values and checkpoints that came later make way with that report, in all files.
 /// @throws std::invalid_argument if `index` is below 0 or beyond the present one; as report().

@@ -79,7 +79,7 @@ void check_replay(const EngineBench& bench, const EngineOptions& options) {
   }
 }
 
-TEST_CASE("a retry gets the values that count where it starts", "[saves]") {
+TEST_CASE("a retry gets the values on record, from beyond its start too", "[saves]") {
   const EngineOptions options = with_retry();
   EngineBench bench(options);
   bench.join().suggest(0);
@@ -91,38 +91,38 @@ TEST_CASE("a retry gets the values that count where it starts", "[saves]") {
   // Of x, the newest and that of the checkpoint's time.
   CHECK(recorded_saves(bench) == "first@0 x@3 x@5");
   bench.end(0, EndKind::failed);
-  CHECK(names_of(bench.launch(0).saves) == "first@0 x@3");
+  CHECK(names_of(bench.launch(0).saves) == "first@0 x@3 x@5");
 
   // Until it reports nothing is lost; then what it had done beyond makes way.
   bench.end(0, EndKind::failed);
   CHECK(recorded_saves(bench) == "first@0 x@3 x@5");
-  CHECK(names_of(bench.launch(0).saves) == "first@0 x@3");
+  CHECK(names_of(bench.launch(0).saves) == "first@0 x@3 x@5");
   bench.report(0, 4);
   CHECK(recorded_saves(bench) == "first@0 x@3");
   check_replay(bench, options);
 }
 
-TEST_CASE("without a checkpoint a retry gets what was saved at the start", "[saves]") {
+TEST_CASE("without a checkpoint a retry gets what was saved", "[saves]") {
   const EngineOptions options = with_retry();
   EngineBench bench(options);
   bench.join().suggest(0);
   bench.tell(0, Saved{value_at(0)});
   bench.report(0, 1).tell(0, Saved{value_at(1)});
   bench.end(0, EndKind::failed);
-  CHECK(names_of(bench.launch(0).saves) == "x@0");
+  CHECK(names_of(bench.launch(0).saves) == "x@0 x@1");
   check_replay(bench, options);
 }
 
 TEST_CASE("the files of a saved value go with it", "[saves]") {
   EngineBench bench(with_retry());
   bench.join().suggest(0);
-  bench.report(0, 1).tell(0, Saved{value_at(1, "x", "saves/x_000001")});
+  bench.report(0, 1).tell(0, Saved{value_at(1, "x", "artifacts/x_000001")});
   CHECK(deleted_now(bench).empty());
-  bench.tell(0, Saved{value_at(1, "x", "saves/x_000001_1-1")});
-  CHECK(deleted_now(bench) == std::vector<std::string>{"saves/x_000001"});
+  bench.tell(0, Saved{value_at(1, "x", "artifacts/x_000001-1")});
+  CHECK(deleted_now(bench) == std::vector<std::string>{"artifacts/x_000001"});
   CHECK(recorded_saves(bench) == "x@1");
   bench.report(0, 2).tell(0, Saved{value_at(2)});
-  CHECK(deleted_now(bench) == std::vector<std::string>{"saves/x_000001_1-1"});
+  CHECK(deleted_now(bench) == std::vector<std::string>{"artifacts/x_000001-1"});
   CHECK(recorded_saves(bench) == "x@2");
 }
 
@@ -174,8 +174,8 @@ TEST_CASE("old values go once there is too much of them", "[saves]") {
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < 40; ++i) all.push_back(i);
   CHECK(values.keep_for(all).size() == 24);
-  CHECK(values.up_to().size() == 16);
-  CHECK(values.up_to().front().index == 24);
+  CHECK(values.all().size() == 16);
+  CHECK(values.all().front().index == 24);
   CHECK(values.newest("x")->index == 39);
 }
 

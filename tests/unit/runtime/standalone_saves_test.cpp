@@ -2,12 +2,14 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include <tune/fsck.hpp>
 #include <tune/result_grid.hpp>
 #include <tune/track.hpp>
 
@@ -70,6 +72,18 @@ std::string saved_rows_of(const TrialResult& trial) {
   return text;
 }
 
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// A line for each.
+std::string faults_of(const fs::path& run) {
+  std::string text;
+  for (const FsckFinding& finding : fsck(run).findings) text += finding.what + '\n';
+  return text;
+}
+
 std::string save_refusal(const std::function<void()>& call) {
   try {
     call();
@@ -82,7 +96,7 @@ std::string save_refusal(const std::function<void()>& call) {
 std::vector<std::string> saved_directories(const fs::path& trial) {
   std::vector<std::string> names;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(trial / "saves", ignored)) {
+  for (const auto& entry : fs::directory_iterator(trial / "artifacts", ignored)) {
     names.push_back(entry.path().filename().string());
   }
   return names;
@@ -144,6 +158,79 @@ TEST_CASE("files may be saved beside a value", "[track]") {
              Contains("track::load: model") && Contains("damaged"));
 }
 
+TEST_CASE("a run keeps copies of files and directories", "[track]") {
+  const SavingRun run;
+  const test::TemporaryFolder work;
+  const fs::path file = work.path() / "curve.txt";
+  const fs::path directory = work.path() / "plots";
+  fs::create_directories(directory / "deep");
+  std::ofstream(file) << "one";
+  std::ofstream(directory / "deep" / "plot") << "a plot";
+  track::report({{"x", 1}});
+  track::artifact(file);
+  track::artifact(directory / "");
+  track::artifact(file, "other");
+  std::ofstream(file) << "two";
+  const fs::path trial = run.trial().path;
+  CHECK(text_of(trial / "artifacts/curve.txt_000001/curve.txt") == "one");
+  CHECK(text_of(trial / "artifacts/plots_000001/deep/plot") == "a plot");
+  CHECK(run.recorded() == "curve.txt@1 other@1 plots@1");
+
+  track::report({{"x", 2}});
+  track::artifact(file);
+  run.go_on();
+  const auto loaded = track::load("curve.txt");
+  REQUIRE(loaded);
+  CHECK(loaded->value.is_null());
+  CHECK(loaded->index == 2);
+  CHECK(text_of(loaded->files.value() / "curve.txt") == "two");
+  CHECK(saved_directories(trial).size() == 3);  // the older one is not needed any more
+  CHECK(faults_of(run.path()).empty());
+}
+
+TEST_CASE("a file that a run cannot keep is refused", "[track]") {
+  const SavingRun run;
+  const test::TemporaryFolder work;
+  const std::string absent = (work.path() / "absent").string();
+  CHECK(save_refusal([&] { track::artifact(absent); }) ==
+        "track::artifact: " + absent + ": No such file or directory");
+  CHECK_THAT(save_refusal([&] { track::artifact("/dev/null"); }),
+             Contains("must be a file or a directory"));
+  std::ofstream(work.path() / "a b") << "x";
+  CHECK_THAT(save_refusal([&] { track::artifact(work.path() / "a b"); }), Contains("name \"a b\""));
+  CHECK_THAT(save_refusal([&] { track::artifact(run.path()); }),
+             Contains("its copy would lie within it"));
+  CHECK(run.recorded().empty());
+  CHECK(saved_directories(run.trial().path).empty());
+}
+
+TEST_CASE("files of one's own beside those of saved values stay", "[track]") {
+  const SavingRun run;
+  track::report({{"x", 1}});
+  const fs::path artifacts = run.trial().path / "artifacts";
+  fs::create_directories(artifacts / "mine");
+  std::ofstream(artifacts / "mine" / "f") << "x";
+  std::ofstream(artifacts / "notes_000001") << "x";
+  fs::create_directories(artifacts / "lost_000001");  // as a kill leaves them behind
+  fs::create_directories(artifacts / ".tmp-x_000001");
+  run.go_on();
+  CHECK(fs::exists(artifacts / "mine" / "f"));
+  CHECK(fs::exists(artifacts / "notes_000001"));
+  CHECK_FALSE(fs::exists(artifacts / "lost_000001"));
+  CHECK_FALSE(fs::exists(artifacts / ".tmp-x_000001"));
+}
+
+TEST_CASE("a check of a run reads the files of its saved values", "[track][fsck]") {
+  const SavingRun run;
+  track::report({{"x", 1}});
+  track::save("model", 1, [](const fs::path& dir) { std::ofstream(dir / "text") << "text"; });
+  CHECK(faults_of(run.path()).empty());
+  std::ofstream(track::load("model")->files.value() / "text") << "another";
+  const FsckReport report = fsck(run.path());
+  REQUIRE_FALSE(report.findings.empty());
+  CHECK_THAT(report.findings[0].what, Contains("saved value model") && Contains("damaged"));
+}
+
 TEST_CASE("what a run has saved beyond its checkpoint is dropped as its results are", "[track]") {
   const SavingRun run;
   track::save("step", 0);
@@ -162,8 +249,9 @@ TEST_CASE("what a run has saved beyond its checkpoint is dropped as its results 
   CHECK(run.recorded() == "step@2 step@4");
   track::report({{"x", 30}});
   CHECK(run.recorded() == "step@2");
-  CHECK(saved_directories(run.trial().path) == std::vector<std::string>{"step_000002_1-1"});
+  CHECK(saved_directories(run.trial().path) == std::vector<std::string>{"step_000002"});
   CHECK(saved_rows_of(run.trial()) == "1:1 2:2 3:30");
+  CHECK(faults_of(run.path()).empty());
 }
 
 TEST_CASE("a run goes back to where its code wants to", "[track]") {
@@ -190,6 +278,7 @@ TEST_CASE("a run goes back to where its code wants to", "[track]") {
   CHECK_FALSE(track::load("step"));
   track::report({{"x", 10}});
   CHECK(saved_rows_of(run.trial()) == "1:10");
+  CHECK(faults_of(run.path()).empty());
   CHECK(run.recorded().empty());
   CHECK(run.trial().checkpoints.empty());
 }

@@ -161,7 +161,7 @@ TEST_CASE("every order and every report comes through", "[wire]") {
       engine::Ended{engine::EndKind::paused, "message"},
       engine::Ended{engine::EndKind::damaged, "message"},
       engine::Saved{{"x", 3, std::make_shared<const Json>(Json{{"a", {1, 0.5, "text"}}}), 20}},
-      engine::Saved{{"x", 3, std::make_shared<const Json>(Json()), 4, "saves/x_000003",
+      engine::Saved{{"x", 3, std::make_shared<const Json>(Json()), 4, "artifacts/x_000003",
                      std::make_shared<const core::CheckpointManifest>(
                          core::CheckpointManifest{{"w", 7, "ab"}})}},
       engine::WentBack{2}};

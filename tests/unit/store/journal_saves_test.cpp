@@ -19,7 +19,7 @@ SavedRow sample_save(std::string name, std::int64_t index, Json value) {
           .incarnation = 1,
           .event = 5,
           .value = std::move(value),
-          .directory = "saves/x",
+          .directory = "artifacts/x",
           .files = 2,
           .size_bytes = 70};
 }
@@ -44,7 +44,7 @@ TEST_CASE("saved values are read as they were put in, by name and index", "[jour
   CHECK(rows[1].value == Json(-std::numeric_limits<double>::infinity()));
   CHECK(rows[2].value == Json("again"));
   CHECK(rows[3].value.at("a") == std::numeric_limits<double>::infinity());
-  CHECK(rows[0].directory == "saves/x");
+  CHECK(rows[0].directory == "artifacts/x");
   CHECK(rows[0].files == 2);
   CHECK(rows[0].size_bytes == 70);
   CHECK(rows[0].event == 5);

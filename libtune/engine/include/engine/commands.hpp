@@ -68,7 +68,8 @@ struct Launch {
   /// The largest iteration of which the trial has ever stored a checkpoint: see
   /// own_checkpoint_name().
   std::int64_t stored_until = -1;
-  std::vector<SavedValue> saves = {};  ///< Those that count at `start_iteration`.
+  /// All there are; those beyond `start_iteration` make way for the first result.
+  std::vector<SavedValue> saves = {};
   Horizon horizon;
 };
 /// A new horizon; a trial whose last result does not reach it goes on. May come at any time.

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,9 +43,8 @@ class SavedValues {
 
   /// The newest of a name; null if there is none.
   [[nodiscard]] const SavedValue* newest(const std::string& name) const;
-  /// All up to an index, by name, oldest first.
-  [[nodiscard]] std::vector<SavedValue> up_to(
-      std::int64_t index = std::numeric_limits<std::int64_t>::max()) const;
+  /// By name, and of each the oldest first.
+  [[nodiscard]] std::vector<SavedValue> all() const;
   /// Of the newest of all names but this one, together.
   [[nodiscard]] std::uint64_t newest_bytes_without(const std::string& name) const;
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,9 @@ class PendingCheckpoint {
 /// several threads as long as each checkpoint has one owner.
 class CheckpointStore {
  public:
+  /// What is half has a name that begins so.
+  static constexpr std::string_view temporary_prefix = ".tmp-";
+
   explicit CheckpointStore(std::filesystem::path experiment) : experiment_(std::move(experiment)) {}
 
   [[nodiscard]] std::filesystem::path path(const std::string& trial,

@@ -18,6 +18,7 @@
 #include "past_session.hpp"
 #include "report/progress_display.hpp"
 #include "runtime/experiment_directory.hpp"
+#include "runtime/left_overs.hpp"
 #include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {

@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "engine/event_json.hpp"
-#include "store/checkpoint_store.hpp"
 
 namespace tune::runtime {
 
@@ -107,36 +106,6 @@ class Replay {
   Replayed replayed_;
 };
 
-// Empty for what is not named as the directory of a trial: its id, and mostly a configuration.
-std::optional<TrialId> trial_named(const std::string& directory) {
-  constexpr std::size_t fewest_digits = 5;
-  constexpr std::size_t most_digits = 18;
-  const std::size_t digits = std::min(directory.find_first_not_of("0123456789"), directory.size());
-  if (digits < fewest_digits || digits > most_digits) return std::nullopt;
-  if (digits < directory.size() && directory[digits] != '_') return std::nullopt;
-  return TrialId(std::stoull(directory));
-}
-
-// Trials that were started an instant before the driver was killed, and whose suggestion was not
-// committed. They are suggested anew, and perhaps otherwise.
-void remove_unknown_trials(const std::filesystem::path& experiment, const std::set<TrialId>& known,
-                           std::vector<std::string>& lines) {
-  std::error_code error;
-  std::vector<std::filesystem::path> unknown;
-  for (std::filesystem::directory_iterator it(experiment, error), end; !error && it != end;
-       it.increment(error)) {
-    const auto id = trial_named(it->path().filename().string());
-    std::error_code ignored;
-    if (id && !known.contains(*id) && it->is_directory(ignored)) unknown.push_back(it->path());
-  }
-  std::sort(unknown.begin(), unknown.end());
-  for (const std::filesystem::path& path : unknown) {
-    std::filesystem::remove_all(path, error);
-    lines.push_back(error ? "cannot remove " + path.string() + ": " + error.message()
-                          : "removed " + path.filename().string() + ", which is not on record");
-  }
-}
-
 }  // namespace
 
 Replayed replay_journal(const store::JournalReader& reader, const std::filesystem::path& experiment,
@@ -170,28 +139,6 @@ std::set<TrialId> reopened_trials(const store::JournalReader& reader) {
     }
   }
   return trials;
-}
-
-std::vector<std::string> clean_directories(const store::JournalReader& reader,
-                                           const std::filesystem::path& experiment) {
-  const store::CheckpointStore checkpoints(experiment);
-  std::vector<std::string> lines;
-  std::set<TrialId> known;
-  reader.for_each_trial([&](const store::TrialRow& trial) {
-    known.insert(trial.id);
-    std::set<std::string> keep;
-    for (const store::CheckpointRow& row : reader.checkpoints(trial.id)) keep.insert(row.directory);
-    const Expected<std::vector<std::string>> removed = checkpoints.clean(trial.name, keep);
-    if (!removed) {
-      lines.push_back(removed.error().message);
-      return;
-    }
-    for (const std::string& name : removed.value()) {
-      lines.push_back("removed " + trial.name + "/" + name + ", which is not on record");
-    }
-  });
-  remove_unknown_trials(experiment, known, lines);
-  return lines;
 }
 
 void restore_trials(const store::JournalReader& reader, const std::set<TrialId>& reopened,

@@ -21,6 +21,7 @@
 #include "experiment_record.hpp"
 #include "host.hpp"
 #include "record_call.hpp"
+#include "runtime/left_overs.hpp"
 #include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {

@@ -13,6 +13,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <tune/fsck.hpp>
 #include <tune/schedulers/asha.hpp>
 #include <tune/searchers/grid.hpp>
 
@@ -323,6 +324,35 @@ TEST_CASE("RE-07: exports that were cut or lost are made again", "[resume][RE-07
     CHECK(read_lines(trial.path / "progress.csv").size() == 6);
   }
   CHECK(fs::file_size(first.path() / "experiment.json") > 0);
+}
+
+TEST_CASE("RE-07: what a journal that is too old does not know is set aside", "[resume][RE-07]") {
+  const TemporaryFolder folder;
+  const ResultGrid first = interrupted_after(resumable(folder), 3);
+  const fs::path journal = first.path() / "experiment.db";
+  const std::string old = read_text(journal);
+  const auto checkpoint_of_first = [](const ResultGrid& grid) {
+    return grid[0].checkpoint.value().path;
+  };
+  const fs::path before = checkpoint_of_first(first);
+  const ResultGrid second = run(resumable(folder));
+  const fs::path behind = checkpoint_of_first(second);
+  REQUIRE(before != behind);
+  std::ofstream(journal, std::ios::binary) << old;  // somebody's backup
+
+  const ResultGrid third = run(resumable(folder));
+  CHECK(third[0].state == TrialState::error);
+  CHECK_THAT(third[0].error, Catch::Contains("no usable checkpoint"));
+  CHECK(fs::is_directory(third[0].path / ("left_over_" + behind.filename().string())));
+  const std::string log = read_text(third.path() / "driver.log");
+  CHECK_THAT(log, Catch::Contains("the journal is older than the files"));
+  CHECK_THAT(log, Catch::Contains("it is now left_over_checkpoint_"));
+  bool has_kept_trial = false;  // of which the old journal has not heard
+  for (const auto& entry : fs::directory_iterator(third.path())) {
+    has_kept_trial = has_kept_trial || entry.path().filename().string().starts_with("left_over_0");
+  }
+  CHECK(has_kept_trial);
+  CHECK(fsck(third.path()).is_sound());
 }
 
 TEST_CASE("a trial directory that is gone is made again as far as it can be", "[resume]") {

@@ -39,12 +39,6 @@ struct Replayed {
 /// The trials that a session named, to go on though they had ended.
 [[nodiscard]] std::set<TrialId> reopened_trials(const store::JournalReader& reader);
 
-/// Removes what was left behind when the experiment was killed: checkpoints that are half or not on
-/// record, and directories of trials that are not on record. @return what to tell of it, a line
-/// each; faults are among them.
-[[nodiscard]] std::vector<std::string> clean_directories(const store::JournalReader& reader,
-                                                         const std::filesystem::path& experiment);
-
 /// Tells the hub of all trials on record. Those in `reopened` go on though they had ended.
 void restore_trials(const store::JournalReader& reader, const std::set<TrialId>& reopened,
                     report::CallbackHub& hub);

@@ -8,8 +8,8 @@
 
 #include <catch2/catch.hpp>
 
-#include <tune/json.hpp>
 #include <tune/fsck.hpp>
+#include <tune/json.hpp>
 #include <tune/result_grid.hpp>
 
 #include "program_run.hpp"

@@ -72,7 +72,7 @@ class JournalReader final {
 
   [[nodiscard]] ExperimentRow experiment() const;
   [[nodiscard]] std::vector<SessionRow> sessions() const;
-  [[nodiscard]] EventNumber last_event() const;  ///< 0: none.
+  [[nodiscard]] EventNumber last_event() const;    ///< 0: none.
   [[nodiscard]] double last_event_time_s() const;  ///< 0 if there is none.
   /// In order; all of them, without holding more than one in memory.
   void for_each_event(const std::function<void(const RecordedEvent&)>& take) const;

@@ -5,6 +5,7 @@
 #include <tune/registry.hpp>
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/fifo.hpp>
+#include <tune/schedulers/pasha.hpp>
 
 #include "core/option_reader.hpp"
 
@@ -30,11 +31,30 @@ std::unique_ptr<TrialScheduler> make_asha(const Json& json) {
   return asha(options);
 }
 
+std::unique_ptr<TrialScheduler> make_pasha(const Json& json) {
+  PashaOptions options;
+  core::OptionReader reader("pasha", json);
+  reader.read("time_attr", options.time_attr);
+  reader.read("metric", options.metric);
+  reader.read("mode", options.mode);
+  reader.read("max_t", options.max_t);
+  reader.read("grace_period", options.grace_period);
+  reader.read("reduction_factor", options.reduction_factor);
+  reader.read("ranking_criterion", options.ranking_criterion);
+  reader.read("epsilon", options.epsilon);
+  reader.read("epsilon_scaling", options.epsilon_scaling);
+  reader.read("percentile", options.percentile);
+  reader.read("ranked_trials", options.ranked_trials);
+  reader.finish();
+  return pasha(options);
+}
+
 }  // namespace
 
 void register_builtin_schedulers() {
   register_scheduler("fifo", make_fifo);
   register_scheduler("asha", make_asha);
+  register_scheduler("pasha", make_pasha);
 }
 
 }  // namespace tune

@@ -23,6 +23,7 @@
 #include <tune/scheduler.hpp>
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/fifo.hpp>
+#include <tune/schedulers/pasha.hpp>
 #include <tune/search_space.hpp>
 #include <tune/searcher.hpp>
 #include <tune/searchers/grid.hpp>

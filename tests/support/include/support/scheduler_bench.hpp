@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -29,9 +30,11 @@ class SchedulerBench {
     take_requests();
   }
 
-  /// Tells a result, of a new trial where `id` is not known; a stop completes the trial.
+  /// Tells a result, of a new trial where `id` is not known; a stop completes the trial, a pause
+  /// pauses it.
   Decision report(std::uint64_t id, double time, double value) {
     if (context_.find(TrialId{id}) == nullptr) add(id);
+    context_.set_state(TrialId{id}, TrialState::running);
     Trial& trial = *context_.find_mutable(TrialId{id});
     const Result result = make_result(time, value);
     trial.add_result(result);
@@ -39,9 +42,19 @@ class SchedulerBench {
     if (decision != Decision::proceed && time < horizon(id)) {
       throw std::logic_error("trial " + std::to_string(id) + ": a decision before its horizon");
     }
+    if (decision == Decision::pause) context_.set_state(TrialId{id}, TrialState::paused);
     take_requests();
     if (decision == Decision::stop) complete(id);
     return decision;
+  }
+
+  /// Offers a free slot; the trial that it goes to runs then.
+  std::optional<std::uint64_t> choose() {
+    const std::optional<TrialId> chosen = scheduler_->choose_trial_to_run(context_);
+    take_requests();
+    if (!chosen) return std::nullopt;
+    context_.set_state(*chosen, TrialState::running);
+    return chosen->value();
   }
 
   void complete(std::uint64_t id) {
@@ -103,6 +116,10 @@ class SchedulerBench {
       } else if (const auto* explanation = std::get_if<Explanation>(&request)) {
         explanations_[explanation->trial.value()] = explanation->reason;
       } else {
+        const auto* unpause = std::get_if<UnpauseTrial>(&request);
+        if (unpause != nullptr && context_.find(unpause->trial)->state() == TrialState::paused) {
+          context_.set_state(unpause->trial, TrialState::pending);
+        }
         ++other_requests_;
       }
     }

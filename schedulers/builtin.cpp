@@ -1,11 +1,15 @@
 #include <tune/schedulers/builtin.hpp>
 
 #include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include <tune/registry.hpp>
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/fifo.hpp>
 #include <tune/schedulers/pasha.hpp>
+#include <tune/schedulers/resource_changing.hpp>
 
 #include "core/option_reader.hpp"
 
@@ -49,12 +53,28 @@ std::unique_ptr<TrialScheduler> make_pasha(const Json& json) {
   return pasha(options);
 }
 
+std::unique_ptr<TrialScheduler> make_resource_changing(const Json& json) {
+  ResourceChangingOptions options;
+  Json base = {{"name", "fifo"}};
+  core::OptionReader reader("resource_changing", json);
+  reader.read("base", base);
+  reader.read("increase_by_times", options.increase_by_times);
+  reader.finish();
+  const auto name = base.find("name");
+  if (name == base.end() || !name->is_string()) {
+    throw std::invalid_argument("resource_changing: base is " + base.dump() +
+                                ", want an object with the name of a scheduler and its options");
+  }
+  return resource_changing(make_scheduler(name->get<std::string>(), base), std::move(options));
+}
+
 }  // namespace
 
 void register_builtin_schedulers() {
   register_scheduler("fifo", make_fifo);
   register_scheduler("asha", make_asha);
   register_scheduler("pasha", make_pasha);
+  register_scheduler("resource_changing", make_resource_changing);
 }
 
 }  // namespace tune

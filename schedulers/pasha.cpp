@@ -12,7 +12,7 @@
 #include "core/number_text.hpp"
 #include "pasha_rung.hpp"
 #include "saved_number.hpp"
-#include "soft_ranking.hpp"
+#include "schedulers/soft_ranking.hpp"
 
 namespace tune {
 namespace {

@@ -1,4 +1,4 @@
-#include "soft_ranking.hpp"
+#include "schedulers/soft_ranking.hpp"
 
 #include <algorithm>
 #include <cmath>

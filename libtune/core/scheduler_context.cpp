@@ -85,17 +85,26 @@ void SchedulerContext::sort_in(TrialId id, const Trial& trial) {
   } else {
     pending_.erase(id);
   }
+  if (trial.state() == TrialState::running) {
+    running_.insert(id);
+  } else {
+    running_.erase(id);
+  }
 }
 
 void SchedulerContext::set_aside(TrialId id) {
   if (pending_.erase(id) > 0) aside_.insert(id);
 }
 
-void SchedulerContext::put_back() { pending_.merge(aside_); }
+void SchedulerContext::put_back() {
+  pending_.merge(aside_);
+  aside_.clear();
+}
 
 void SchedulerContext::finish(TrialId id, const FinishedTrial& finished) {
   pending_.erase(id);
   aside_.erase(id);
+  running_.erase(id);
   live_.erase(id);
   finished_.insert_or_assign(id, finished);
 }

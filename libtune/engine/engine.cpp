@@ -58,6 +58,7 @@ TrialRecord* Engine::Implementation::find(TrialId id) {
 void Engine::Implementation::on(const NodeJoined& event) {
   if (placement_.is_present(event.node)) return;
   placement_.add_node(event.node, event.name, event.capacity);
+  context_.set_nodes(placement_.capacities());
   resources_changed_ = true;
 }
 
@@ -65,6 +66,7 @@ void Engine::Implementation::on(const NodeLeft& event) {
   if (!placement_.is_present(event.node)) return;
   const std::string reason = "node " + placement_.node_name(event.node) + " lost";
   placement_.remove_node(event.node);
+  context_.set_nodes(placement_.capacities());
   resources_changed_ = true;
   std::vector<TrialId> lost;
   for (const auto& [id, record] : records_) {

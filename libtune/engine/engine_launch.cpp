@@ -139,6 +139,7 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
   Run& run = record.run.emplace();
   run.incarnation = trial.incarnation();
   run.grant = std::move(grant);
+  trial.set_granted(run.grant.resources.amounts);
   record.want = TrialRecord::Want::run;
 
   Launch launch;

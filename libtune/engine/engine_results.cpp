@@ -215,6 +215,7 @@ void Engine::Implementation::on(TrialRecord& record, const Warned& report) {
 void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
   if (report.kind == EndKind::abandoned) {
     placement_.lose(record.run->grant);
+    context_.set_nodes(placement_.capacities());
     record.run->grant.resources = {};  // nothing comes back
   }
   std::vector<TrialId> affected;

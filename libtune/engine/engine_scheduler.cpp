@@ -56,6 +56,7 @@ template <class Call>
 SchedulerAnswer Engine::Implementation::ask_scheduler(const char* method,
                                                       std::optional<TrialId> trial, Call call) {
   if (scheduler_failed_) return {};
+  context_.set_may_add_trials(may_have_more_trials() || counts_.asked > 0);
   OutsideAnswer answer = tape_.settle<SchedulerAnswer>([&]() -> OutsideAnswer {
     const std::size_t before = context_.request_count();
     SchedulerAnswer given;

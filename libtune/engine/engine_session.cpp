@@ -74,6 +74,7 @@ void Engine::Implementation::lose_all_nodes() {
   }
   for (const TrialId id : lost) end_run(records_.at(id));
   placement_ = Placement();
+  context_.set_nodes({});
   for (const TrialId id : lost) {
     TrialRecord* record = find(id);
     if (!record || record->trial->state() != TrialState::running) continue;

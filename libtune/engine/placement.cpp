@@ -100,6 +100,14 @@ void Placement::lose(const Grant& grant) {
   }
 }
 
+std::map<NodeId, ResourceAmounts> Placement::capacities() const {
+  std::map<NodeId, ResourceAmounts> capacities;
+  for (const auto& [id, node] : nodes_) {
+    if (node.present) capacities.emplace(id, node.capacity);
+  }
+  return capacities;
+}
+
 bool Placement::has_nodes() const {
   return std::any_of(nodes_.begin(), nodes_.end(),
                      [](const auto& entry) { return entry.second.present; });

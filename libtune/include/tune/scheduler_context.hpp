@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -77,11 +78,20 @@ class SchedulerContext {
   /// this round and wait for a node: none that is there is big enough for them. Never with those
   /// that wait for their retry.
   [[nodiscard]] const std::set<TrialId>& pending_trials() const { return pending_; }
+  /// Those that pending_trials() leaves out in this round, since no node is big enough for them.
+  [[nodiscard]] const std::set<TrialId>& aside_trials() const { return aside_; }
+  /// The live trials that are running.
+  [[nodiscard]] const std::set<TrialId>& running_trials() const { return running_; }
   [[nodiscard]] const std::map<TrialId, FinishedTrial>& finished_trials() const {
     return finished_;
   }
   /// The live trial of that id; null if there is none.
   [[nodiscard]] const Trial* find(TrialId id) const;
+  /// What each node that is there offers to trials, less what was lost with trials that did not end.
+  [[nodiscard]] const std::map<NodeId, ResourceAmounts>& nodes() const { return nodes_; }
+  /// False once no further trial can be asked for: the searcher is exhausted, or there are as many
+  /// trials as there may be. True again when the experiment is run another time with more to do.
+  [[nodiscard]] bool may_add_trials() const { return may_add_trials_; }
   /// A generator keyed by (experiment seed, "scheduler", trial, index): the same draws whatever the
   /// order of events.
   [[nodiscard]] Random random(TrialId id, std::uint64_t index = 0) const;
@@ -128,6 +138,8 @@ class SchedulerContext {
   /// Forgets that a trial has ended; add() makes it live again.
   void unfinish(TrialId id) { finished_.erase(id); }
   void set_now(Time now) { now_ = now; }
+  void set_nodes(std::map<NodeId, ResourceAmounts> nodes) { nodes_ = std::move(nodes); }
+  void set_may_add_trials(bool may) { may_add_trials_ = may; }
   [[nodiscard]] std::vector<SchedulerRequest> take_requests();
   [[nodiscard]] std::size_t request_count() const { return requests_.size(); }
   /// Takes those beyond the first `count` back.
@@ -145,6 +157,9 @@ class SchedulerContext {
   std::map<TrialId, Trial> live_;
   std::set<TrialId> pending_;
   std::set<TrialId> aside_;
+  std::set<TrialId> running_;
+  std::map<NodeId, ResourceAmounts> nodes_;
+  bool may_add_trials_ = true;
   std::map<TrialId, FinishedTrial> finished_;
   std::vector<SchedulerRequest> requests_;
   bool held_ = false;

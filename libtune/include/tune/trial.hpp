@@ -7,6 +7,7 @@
 
 #include <tune/config.hpp>
 #include <tune/ids.hpp>
+#include <tune/resources.hpp>
 #include <tune/result.hpp>
 
 namespace tune {
@@ -55,6 +56,8 @@ class Trial {
   [[nodiscard]] std::uint32_t incarnation() const { return incarnation_; }
   /// Failed starts that count against `max_failures`.
   [[nodiscard]] std::int64_t failures() const { return failures_; }
+  /// What its newest start was given; empty before the first.
+  [[nodiscard]] const ResourceAmounts& granted() const { return granted_; }
   /// True for a time after a failure, whether pending or paused: it cannot be started yet.
   [[nodiscard]] bool waits_for_retry() const { return waits_for_retry_; }
   /// The newest result that was told to the scheduler.
@@ -72,6 +75,7 @@ class Trial {
   void set_name(std::string name) { name_ = std::move(name); }
   void set_config(Config config) { config_ = std::move(config); }
   void set_incarnation(std::uint32_t incarnation) { incarnation_ = incarnation; }
+  void set_granted(ResourceAmounts granted) { granted_ = std::move(granted); }
   void set_failures(std::int64_t failures) { failures_ = failures; }
   void set_checkpoint_iteration(std::optional<std::int64_t> it) { checkpoint_iteration_ = it; }
   void set_best(std::optional<double> best) { best_ = best; }
@@ -91,6 +95,7 @@ class Trial {
   Config config_;
   TrialState state_ = TrialState::pending;
   std::uint32_t incarnation_ = 0;
+  ResourceAmounts granted_;
   std::int64_t failures_ = 0;
   bool waits_for_retry_ = false;
   std::optional<Result> last_result_;

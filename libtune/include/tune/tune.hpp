@@ -24,6 +24,7 @@
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/fifo.hpp>
 #include <tune/schedulers/pasha.hpp>
+#include <tune/schedulers/resource_changing.hpp>
 #include <tune/search_space.hpp>
 #include <tune/searcher.hpp>
 #include <tune/searchers/grid.hpp>

@@ -11,7 +11,7 @@
 #include <tune/registry.hpp>
 #include <tune/schedulers/builtin.hpp>
 
-#include "soft_ranking.hpp"
+#include "schedulers/soft_ranking.hpp"
 #include "support/scheduler_bench.hpp"
 
 namespace tune {

@@ -25,6 +25,8 @@ class OptionReader {
   void read(std::string_view key, std::int64_t& value);
   void read(std::string_view key, double& value);
   void read(std::string_view key, std::string& value);
+  /// An object.
+  void read(std::string_view key, Json& value);
   /// "min", "max" or null.
   void read(std::string_view key, std::optional<Mode>& value);
   /// Refuses keys that no read() asked for.

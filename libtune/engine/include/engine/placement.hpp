@@ -32,6 +32,8 @@ class Placement {
   /// The grant does not come back: the node's capacity shrinks by it.
   void lose(const Grant& grant);
 
+  /// What the nodes that are present offer when empty, less what was lost.
+  [[nodiscard]] std::map<NodeId, ResourceAmounts> capacities() const;
   [[nodiscard]] bool has_nodes() const;
   [[nodiscard]] bool is_present(NodeId node) const;
   [[nodiscard]] std::string node_name(NodeId node) const;

@@ -87,6 +87,11 @@ class SchedulerBench {
   [[nodiscard]] bool is_live(std::uint64_t id) const {
     return context_.find(TrialId{id}) != nullptr;
   }
+  /// The iteration of a live trial's last result; 0 if it had none.
+  [[nodiscard]] int last_iteration(std::uint64_t id) const {
+    const auto& last = context_.find(TrialId{id})->last_result();
+    return last ? static_cast<int>(last->training_iteration) : 0;
+  }
   /// What no_decision_before() last said; 0 if nothing.
   [[nodiscard]] double horizon(std::uint64_t id) const {
     const auto found = horizons_.find(id);

@@ -251,10 +251,15 @@ void draw_membership(Dice& dice, EngineWorld& world, std::int64_t nodes) {
   }
 }
 
-}  // namespace
+/// How the history of a seed differs by its scheduler.
+struct SchedulerOfHistory {
+  bool needs_metric = false;
+  bool needs_checkpoints = false;
+  std::function<std::unique_ptr<TrialScheduler>(Dice&, const engine::EngineOptions&)> draw;
+};
 
-History run_history(std::uint64_t seed, SchedulerKind kind,
-                    const std::function<void(const std::string&)>& trace) {
+History run(std::uint64_t seed, const SchedulerOfHistory& chosen,
+            const std::function<void(const std::string&)>& trace) {
   Dice dice(seed);
   History history;
   WorldOptions options;
@@ -264,12 +269,13 @@ History run_history(std::uint64_t seed, SchedulerKind kind,
   draw_failure_options(failure_dice, options.engine);
   Dice checkpoint_dice(seed, "checkpoints");
   draw_kept_checkpoints(checkpoint_dice, options.engine);
-  if (kind == SchedulerKind::asha) options.engine.objective = Objective{"score", Mode::max};
+  if (chosen.needs_metric) options.engine.objective = Objective{"score", Mode::max};
+  if (chosen.needs_checkpoints) options.engine.trainable_checkpoints = true;
   options.network = draw_network(dice);
   options.searcher = draw_searcher(dice, history);
   options.saves_before_it_waits = dice.chance(0.5);
   options.trace = trace;
-  std::unique_ptr<TrialScheduler> scheduler = draw_scheduler(dice, kind, options.engine);
+  std::unique_ptr<TrialScheduler> scheduler = chosen.draw(dice, options.engine);
   RandomBehaviourOptions behaviour = draw_behaviour(dice, options.engine, seed);
   behaviour.damage = checkpoint_dice.chance(0.5) ? checkpoint_dice.real(0, 0.9) : 0;
   EngineWorld world(options, std::move(scheduler), random_behaviour(behaviour));
@@ -323,6 +329,27 @@ History run_history(std::uint64_t seed, SchedulerKind kind,
   history.trials = world.books().trials();
   history.end = *world.books().end();
   return history;
+}
+
+}  // namespace
+
+History run_history(std::uint64_t seed, SchedulerKind kind,
+                    const std::function<void(const std::string&)>& trace) {
+  const SchedulerOfHistory chosen{.needs_metric = kind == SchedulerKind::asha,
+                                  .draw = [kind](Dice& dice, const engine::EngineOptions& options) {
+                                    return draw_scheduler(dice, kind, options);
+                                  }};
+  return run(seed, chosen, trace);
+}
+
+History run_history(std::uint64_t seed, const SchedulerMaker& make,
+                    const std::function<void(const std::string&)>& trace) {
+  const std::unique_ptr<TrialScheduler> example = make();
+  const SchedulerOfHistory chosen{
+      .needs_metric = example->needs_metric(),
+      .needs_checkpoints = example->needs_checkpoints(),
+      .draw = [&make](Dice&, const engine::EngineOptions&) { return make(); }};
+  return run(seed, chosen, trace);
 }
 
 History run_calm(std::uint64_t seed, std::int64_t slots) {

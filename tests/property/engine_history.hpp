@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include <tune/callback.hpp>
+#include <tune/scheduler.hpp>
 
 #include "support/trial_log.hpp"
 
@@ -27,6 +29,11 @@ struct History {
 /// scheduler, the moments at which nodes come and go. Every event is checked.
 /// `trace` gets a line an event and a command. @throws BrokenInvariant
 [[nodiscard]] History run_history(std::uint64_t seed, SchedulerKind kind,
+                                  const std::function<void(const std::string&)>& trace = {});
+
+using SchedulerMaker = std::function<std::unique_ptr<TrialScheduler>()>;
+/// The same with a scheduler of the caller's; what it needs, a metric or checkpoints, is there.
+[[nodiscard]] History run_history(std::uint64_t seed, const SchedulerMaker& make,
                                   const std::function<void(const std::string&)>& trace = {});
 
 /// A calm world with FIFO on `slots` slots, where trials fail and come back all the same.

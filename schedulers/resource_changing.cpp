@@ -139,6 +139,10 @@ class ResourceChangingScheduler final : public TrialScheduler {
 
   // With `chosen`, which the base lets run and which may be paused still.
   void share_out(SchedulerContext& context, std::optional<TrialId> chosen = std::nullopt) {
+    if (context.may_add_trials() && given_.empty() && !options_.resources_allocation_function) {
+      seen_.may_add = true;  // each has what it asks for, and that is right
+      return;
+    }
     if (chosen && !is_active(context, *chosen)) {
       share_out_to(context, *chosen);
       return;

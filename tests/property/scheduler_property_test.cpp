@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -19,7 +20,9 @@
 #include <tune/schedulers/builtin.hpp>
 
 #include "engine_history.hpp"
+#include "random_behaviour.hpp"
 #include "scheduler_watch.hpp"
+#include "support/engine_world.hpp"
 #include "support/limits.hpp"
 #include "support/scheduler_bench.hpp"
 #include "support/seed.hpp"
@@ -97,6 +100,44 @@ TEST_CASE("every scheduler keeps its rules in random histories", "[schedulers]")
       REQUIRE_NOTHROW(run_watched(subject, seed));
     }
   }
+}
+
+// The grants of a trial in its launches, in a calm world with one node of 8 cores.
+std::map<std::string, std::vector<std::string>> grants_by_trial(std::uint64_t seed) {
+  std::map<std::string, std::vector<std::string>> grants;
+  WorldOptions options;
+  options.seed = seed;
+  options.engine.trainable_checkpoints = true;
+  options.engine.max_trials = 4;
+  options.engine.seed = seed;
+  options.searcher.suggest = [](TrialId id) { return Config(Json{{"x", id.value()}}); };
+  options.trace = [&grants](const std::string& line) {
+    if (line.find("-> launch ") == std::string::npos) return;
+    const std::size_t trial = line.find(" trial=") + 7;
+    const std::size_t grant = line.find(" grant=\"") + 8;
+    grants[line.substr(trial, line.find(' ', trial) - trial)].push_back(
+        line.substr(grant, line.find('"', grant) - grant));
+  };
+  EngineWorld world(options, make_scheduler("resource_changing"),
+                    random_behaviour({.seed = seed, .max_length = 60}));
+  world.at(0, [&world] { world.join(NodeId{0}, "node", ResourceAmounts(Resources{.cpu = 8})); });
+  world.run();
+  return grants;
+}
+
+TEST_CASE("trials share a node as others end, and the last has all of it", "[schedulers]") {
+  register_builtin_schedulers();
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    bool had_all = false;
+    for (const auto& [trial, grants] : grants_by_trial(seed)) {
+      CHECK(grants.front() == "1 cpu");
+      had_all = had_all || grants.back() == "8 cpu";
+      seen.insert(grants.begin(), grants.end());
+    }
+    if (had_all) seen.insert("all");
+  }
+  CHECK(seen == std::set<std::string>{"1 cpu", "2 cpu", "4 cpu", "8 cpu", "all"});
 }
 
 /// What a scheduler said, by trial and time.

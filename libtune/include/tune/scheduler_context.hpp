@@ -87,7 +87,8 @@ class SchedulerContext {
   }
   /// The live trial of that id; null if there is none.
   [[nodiscard]] const Trial* find(TrialId id) const;
-  /// What each node that is there offers to trials, less what was lost with trials that did not end.
+  /// What each node that is there offers to trials, less what was lost with trials that did not
+  /// end.
   [[nodiscard]] const std::map<NodeId, ResourceAmounts>& nodes() const { return nodes_; }
   /// False once no further trial can be asked for: the searcher is exhausted, or there are as many
   /// trials as there may be. True again when the experiment is run another time with more to do.

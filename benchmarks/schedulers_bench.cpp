@@ -1,0 +1,196 @@
+// Does a result cost more, the more trials there are? A scheduler is told of results at milestones
+// and asked for trials, with 100, 10,000 and a million of them.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <tune/schedulers/builtin.hpp>
+#include <tune/tune.hpp>
+
+#include "measurement.hpp"
+
+namespace tune::bench {
+namespace {
+
+constexpr std::string_view schedulers_usage =
+    "schedulers_bench [--quick] [--json] [--filter TEXT] [--repeat N]\n"
+    "  --quick   few trials, two repetitions: that it runs\n"
+    "  --json    a JSON object a line\n"
+    "  --filter  only schedulers with TEXT in their name\n"
+    "  --repeat  so often, 5 by default\n";
+
+struct Case {
+  std::string name;
+  Json options = Json::object();
+};
+
+// A line a scheduler.
+std::vector<Case> cases() {
+  return {
+      {"fifo"},
+      {"asha", {{"max_t", 81}, {"reduction_factor", 3}}},
+      {"pasha", {{"max_t", 81}, {"reduction_factor", 3}}},
+      {"resource_changing", {{"base", {{"name", "asha"}, {"max_t", 81}}}}},
+  };
+}
+
+/// The engine's part: trials that come to one milestone after the other, in random ranks that do
+/// not change with time, and slots that are offered after each result.
+class Crowd {
+ public:
+  explicit Crowd(std::unique_ptr<TrialScheduler> scheduler) : scheduler_(std::move(scheduler)) {}
+
+  /// Another trial comes to its first milestone, and what is chosen then to its next.
+  void step() {
+    const TrialId id{next_++};
+    const Trial& trial = context_.add(Trial(id));
+    scheduler_->on_trial_added(context_, trial);
+    context_.set_state(id, TrialState::running);
+    carry_out();
+    report(id);
+    choose();
+  }
+
+  [[nodiscard]] std::size_t trials() const { return next_; }
+  /// Seconds in on_trial_result and choose_trial_to_run, and calls of both.
+  double seconds = 0;
+  std::int64_t calls = 0;
+
+ private:
+  void report(TrialId id) {
+    Trial& trial = *context_.find_mutable(id);
+    const auto horizon = horizons_.find(id);
+    const double time = horizon == horizons_.end() ? 1 : std::min(horizon->second, 1e6);
+    const Result result(Random(1, "bench", id.value()).uniform(), static_cast<std::int64_t>(time));
+    trial.add_result(result);
+    Decision decision = Decision::proceed;
+    timed([&] { decision = scheduler_->on_trial_result(context_, trial, result); });
+    if (decision == Decision::pause) context_.set_state(id, TrialState::paused);
+    carry_out();
+    if (decision != Decision::stop) return;
+    scheduler_->on_trial_completed(context_, trial, result);
+    context_.finish(id, {});
+    horizons_.erase(id);
+    carry_out();
+  }
+
+  void choose() {
+    std::optional<TrialId> chosen;
+    timed([&] { chosen = scheduler_->choose_trial_to_run(context_); });
+    (void)context_.take_hold();
+    carry_out();
+    if (!chosen) return;
+    context_.set_state(*chosen, TrialState::running);
+    report(*chosen);
+  }
+
+  template <class Call>
+  void timed(Call call) {
+    seconds += seconds_of(call);
+    ++calls;
+  }
+
+  void carry_out() {
+    for (const SchedulerRequest& request : context_.take_requests()) {
+      if (const auto* horizon = std::get_if<DecisionHorizon>(&request)) {
+        horizons_[horizon->trial] = horizon->time;
+      } else if (const auto* unpause = std::get_if<UnpauseTrial>(&request)) {
+        const Trial* trial = context_.find(unpause->trial);
+        if (trial != nullptr && trial->state() == TrialState::paused) {
+          context_.set_state(unpause->trial, TrialState::pending);
+        }
+      }
+    }
+  }
+
+  std::unique_ptr<TrialScheduler> scheduler_;
+  SchedulerContext context_{Mode::min};
+  std::map<TrialId, double> horizons_;
+  std::uint64_t next_ = 0;
+};
+
+void measure(const Reporter& reporter, const Case& subject) {
+  if (!reporter.wants(subject.name)) return;
+  const bool is_quick = reporter.options().is_quick;
+  const std::int64_t steps = reporter.options().scaled(2000);
+  const std::vector<std::size_t> sizes = is_quick
+                                             ? std::vector<std::size_t>{100, 1000}
+                                             : std::vector<std::size_t>{100, 10'000, 1'000'000};
+  std::vector<Sample> fewest;  // of the smallest size
+  for (const std::size_t size : sizes) {
+    Measurement measurement{.name = "schedulers/on_trial_result",
+                            .parameters = {{"scheduler", subject.name}, {"trials", size}},
+                            .unit = "us",
+                            .limit_is = "with 100 trials",
+                            .samples = {}};
+    // The smallest is made anew each time: it would grow.
+    std::optional<Crowd> crowd;
+    for (int i = 0; i < reporter.options().repetitions; ++i) {
+      if (!crowd || size == sizes.front())
+        crowd.emplace(make_scheduler(subject.name, subject.options));
+      while (crowd->trials() < size) crowd->step();
+      crowd->seconds = 0;
+      crowd->calls = 0;
+      const std::int64_t most = size == sizes.front() ? 100 : steps;
+      for (std::int64_t step = 0; step < most; ++step) crowd->step();
+      measurement.samples.push_back(
+          {.value = 1e6 * crowd->seconds / static_cast<double>(crowd->calls)});
+    }
+    if (fewest.empty()) fewest = measurement.samples;
+    for (std::size_t i = 0; i < fewest.size(); ++i) measurement.samples[i].limit = fewest[i].value;
+    reporter.print(measurement);
+  }
+}
+
+Options parse_schedulers(int argc, char** argv) {
+  Options options;
+  options.directory = std::filesystem::temp_directory_path();
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--quick") {
+      options.is_quick = true;
+      options.repetitions = 2;
+    } else if (word == "--json") {
+      options.prints_json = true;
+    } else if ((word == "--filter" || word == "--repeat") && i + 1 < argc) {
+      if (word == "--filter") {
+        options.filter = argv[++i];
+      } else {
+        options.repetitions = std::max(1, std::stoi(argv[++i]));
+      }
+    } else {
+      throw std::invalid_argument(std::string(word) + " is unknown, or has no value\n" +
+                                  std::string(schedulers_usage));
+    }
+  }
+  return options;
+}
+
+}  // namespace
+}  // namespace tune::bench
+
+int main(int argc, char** argv) {
+  tune::init(argc, argv);
+  tune::register_builtin_schedulers();
+  try {
+    const tune::bench::Reporter reporter(tune::bench::parse_schedulers(argc, argv));
+    for (const tune::bench::Case& subject : tune::bench::cases()) {
+      tune::bench::measure(reporter, subject);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "schedulers_bench: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -116,5 +116,30 @@ TEST_CASE("hold is taken once", "[scheduler_context]") {
   CHECK_FALSE(context.take_hold());
 }
 
+TEST_CASE("the context keeps the running trials apart", "[scheduler_context]") {
+  SchedulerContext context(Mode::max);
+  context.add(Trial(TrialId{1}));
+  context.add(Trial(TrialId{2}));
+  CHECK(context.running_trials().empty());
+  context.set_state(TrialId{1}, TrialState::running);
+  context.set_state(TrialId{2}, TrialState::running);
+  CHECK(context.running_trials().size() == 2);
+  context.set_state(TrialId{1}, TrialState::paused);
+  context.finish(TrialId{2}, {});
+  CHECK(context.running_trials().empty());
+}
+
+TEST_CASE("the context tells which pending trials wait for a node", "[scheduler_context]") {
+  SchedulerContext context(Mode::max);
+  context.add(Trial(TrialId{1}));
+  CHECK(context.aside_trials().empty());
+  context.set_aside(TrialId{1});
+  CHECK(context.aside_trials().contains(TrialId{1}));
+  CHECK(context.pending_trials().empty());
+  context.put_back();
+  CHECK(context.aside_trials().empty());
+  CHECK(context.pending_trials().contains(TrialId{1}));
+}
+
 }  // namespace
 }  // namespace tune

@@ -16,6 +16,10 @@ using schedulers::fits_somewhere;
 using schedulers::multiplied;
 using schedulers::request_for;
 
+bool may_add_trials(const SchedulerContext& context) {
+  return context.new_trials() != NewTrials::none;
+}
+
 Json json_of_amounts(const ResourceAmounts& amounts) { return amounts.amounts(); }
 
 ResourceAmounts amounts_of_json(const Json& json) {
@@ -139,7 +143,7 @@ class ResourceChangingScheduler final : public TrialScheduler {
 
   // With `chosen`, which the base lets run and which may be paused still.
   void share_out(SchedulerContext& context, std::optional<TrialId> chosen = std::nullopt) {
-    if (context.may_add_trials() && given_.empty() && !options_.resources_allocation_function) {
+    if (may_add_trials(context) && given_.empty() && !options_.resources_allocation_function) {
       seen_.may_add = true;  // each has what it asks for, and that is right
       return;
     }
@@ -149,7 +153,7 @@ class ResourceChangingScheduler final : public TrialScheduler {
     }
     const std::size_t trials = context.running_trials().size() + context.pending_trials().size() +
                                context.aside_trials().size();
-    if (seen_.knows_all && seen_.trials == trials && seen_.may_add == context.may_add_trials() &&
+    if (seen_.knows_all && seen_.trials == trials && seen_.may_add == may_add_trials(context) &&
         seen_.nodes == context.nodes()) {
       return;
     }
@@ -166,7 +170,7 @@ class ResourceChangingScheduler final : public TrialScheduler {
     active.insert(context.pending_trials().begin(), context.pending_trials().end());
     active.insert(context.aside_trials().begin(), context.aside_trials().end());
     if (chosen && context.find(*chosen) != nullptr) active.insert(*chosen);
-    seen_ = {.may_add = context.may_add_trials(),
+    seen_ = {.may_add = may_add_trials(context),
              .trials = active.size(),
              .nodes = context.nodes(),
              .knows_all = true};
@@ -198,7 +202,7 @@ class ResourceChangingScheduler final : public TrialScheduler {
 
   [[nodiscard]] std::int64_t share_of(const SchedulerContext& context,
                                       const std::map<TrialId, ResourceAmounts>& base) const {
-    if (context.may_add_trials()) return 1;
+    if (may_add_trials(context)) return 1;
     std::vector<ResourceAmounts> requests;
     std::size_t too_big = 0;  // these wait for another node
     for (const auto& [id, request] : base) {
@@ -227,7 +231,7 @@ class ResourceChangingScheduler final : public TrialScheduler {
     context.set_resources(id, request_for(amounts));
     context.explain(id, "gets " + amounts.describe() + ": " + std::to_string(seen_.trials) +
                             (seen_.trials == 1 ? " trial runs or waits" : " trials run or wait") +
-                            (context.may_add_trials() ? "" : ", and none can be added"));
+                            (may_add_trials(context) ? "" : ", and none can be added"));
     if (request != requests_.end() && request->second == amounts) {
       given_.erase(id);
     } else {

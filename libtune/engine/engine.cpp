@@ -234,6 +234,7 @@ void Engine::Implementation::settle() {
     }
     if (!placement_.has_nodes() || last_fill_ != Fill::idle) return;
     if (!waiting_for_retry().empty()) return;  // a timer will come
+    if (is_waiting_for_nodes()) return;        // the scheduler may wait for the trial that needs it
     // Nothing runs, nothing will be asked for, and the scheduler lets none of these go on.
     TrialRecord& stranded = records_.begin()->second;
     terminate(stranded, stranded.trial->state() == TrialState::paused

@@ -164,6 +164,7 @@ class Engine::Implementation {
   [[nodiscard]] Decision tell_result(TrialRecord& record, const Result& result);
   void tell_completed(TrialRecord& record);
   void tell_failed(TrialRecord& record);
+  [[nodiscard]] NewTrials new_trials() const;
   /// What to run next: a trial, hold, or neither.
   [[nodiscard]] SchedulerAnswer choose();
   void carry_out_requests();

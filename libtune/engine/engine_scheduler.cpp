@@ -56,7 +56,7 @@ template <class Call>
 SchedulerAnswer Engine::Implementation::ask_scheduler(const char* method,
                                                       std::optional<TrialId> trial, Call call) {
   if (scheduler_failed_) return {};
-  context_.set_may_add_trials(may_have_more_trials() || counts_.asked > 0);
+  context_.set_new_trials(new_trials());
   OutsideAnswer answer = tape_.settle<SchedulerAnswer>([&]() -> OutsideAnswer {
     const std::size_t before = context_.request_count();
     SchedulerAnswer given;
@@ -124,8 +124,18 @@ void Engine::Implementation::tell_failed(TrialRecord& record) {
   });
 }
 
+NewTrials Engine::Implementation::new_trials() const {
+  if (counts_.asked > 0) return NewTrials::possible;
+  if (!may_have_more_trials()) return NewTrials::none;
+  return searcher_waits_ ? NewTrials::waiting : NewTrials::possible;
+}
+
 SchedulerAnswer Engine::Implementation::choose() {
   return ask_scheduler("choose_trial_to_run", std::nullopt, [&](SchedulerAnswer& answer) {
+    const bool has_none_asked = counts_.asked == 0;
+    if (has_none_asked && new_trials() == NewTrials::possible && !has_room_for_another()) {
+      context_.set_new_trials(NewTrials::no_room);
+    }
     answer.choice = scheduler_->choose_trial_to_run(context_);
     answer.hold = context_.take_hold();
   });

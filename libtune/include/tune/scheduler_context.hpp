@@ -62,6 +62,14 @@ struct FinishedTrial {
   double last_target = 0;  ///< NaN if it had no result.
 };
 
+/// Whether further trials can come.
+enum class NewTrials {
+  possible,  ///< One was asked for, or will be where nothing is chosen.
+  no_room,   ///< The same, but not now: there is no room for one. Only in choose_trial_to_run.
+  waiting,   ///< The searcher has none until it is told something: a result or the end of a trial.
+  none,      ///< The searcher has no more, or all that may be are there.
+};
+
 /// What a scheduler sees of the experiment and asks of it.
 ///
 /// Requests are collected here and carried out by the engine after the call in which they were
@@ -85,14 +93,15 @@ class SchedulerContext {
   [[nodiscard]] const std::map<TrialId, FinishedTrial>& finished_trials() const {
     return finished_;
   }
+  /// Whether further trials can come. Who lets paused trials wait for others must not do so where
+  /// none will come and none is running. What was `none` may change when the experiment is run
+  /// another time with more to do.
+  [[nodiscard]] NewTrials new_trials() const { return new_trials_; }
   /// The live trial of that id; null if there is none.
   [[nodiscard]] const Trial* find(TrialId id) const;
   /// What each node that is there offers to trials, less what was lost with trials that did not
   /// end.
   [[nodiscard]] const std::map<NodeId, ResourceAmounts>& nodes() const { return nodes_; }
-  /// False once no further trial can be asked for: the searcher is exhausted, or there are as many
-  /// trials as there may be. True again when the experiment is run another time with more to do.
-  [[nodiscard]] bool may_add_trials() const { return may_add_trials_; }
   /// A generator keyed by (experiment seed, "scheduler", trial, index): the same draws whatever the
   /// order of events.
   [[nodiscard]] Random random(TrialId id, std::uint64_t index = 0) const;
@@ -140,7 +149,7 @@ class SchedulerContext {
   void unfinish(TrialId id) { finished_.erase(id); }
   void set_now(Time now) { now_ = now; }
   void set_nodes(std::map<NodeId, ResourceAmounts> nodes) { nodes_ = std::move(nodes); }
-  void set_may_add_trials(bool may) { may_add_trials_ = may; }
+  void set_new_trials(NewTrials new_trials) { new_trials_ = new_trials; }
   [[nodiscard]] std::vector<SchedulerRequest> take_requests();
   [[nodiscard]] std::size_t request_count() const { return requests_.size(); }
   /// Takes those beyond the first `count` back.
@@ -155,12 +164,12 @@ class SchedulerContext {
   Mode mode_;
   std::uint64_t seed_;
   Time now_{0};
+  NewTrials new_trials_ = NewTrials::possible;
   std::map<TrialId, Trial> live_;
   std::set<TrialId> pending_;
   std::set<TrialId> aside_;
   std::set<TrialId> running_;
   std::map<NodeId, ResourceAmounts> nodes_;
-  bool may_add_trials_ = true;
   std::map<TrialId, FinishedTrial> finished_;
   std::vector<SchedulerRequest> requests_;
   bool held_ = false;

@@ -16,7 +16,7 @@ TEST_CASE("the context knows whether another trial may be asked for", "[engine]"
   EngineBench bench(options);
   std::optional<bool> may_add;
   bench.scheduler.added = [&](SchedulerContext& context, const Trial&) {
-    may_add = context.may_add_trials();
+    may_add = context.new_trials() != NewTrials::none;
   };
   bench.join(0, 4).suggest(0);
   CHECK(may_add == true);  // trial 1 is not even asked for
@@ -28,7 +28,7 @@ TEST_CASE("a searcher that is exhausted adds no trial", "[engine]") {
   EngineBench bench(minimise_loss());
   std::optional<bool> may_add;
   bench.scheduler.result = [&](SchedulerContext& context, const Trial&, const Result&) {
-    may_add = context.may_add_trials();
+    may_add = context.new_trials() != NewTrials::none;
     return Decision::proceed;
   };
   bench.join(0, 4).suggest(0).report(0, 1);

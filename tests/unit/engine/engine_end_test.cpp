@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include <catch2/catch.hpp>
@@ -213,6 +214,65 @@ TEST_CASE("a trial that nobody wakes ends with a reason", "[engine]") {
   CHECK(bench.state(0).state == TrialState::terminated);
   CHECK(bench.state(0).reason == "left paused by the scheduler");
   CHECK(the_end(bench).terminated_trials == 1);
+}
+
+TEST_CASE("a scheduler is told whether more trials can come", "[engine]") {
+  EngineOptions options = minimise_loss();
+  options.max_trials = 2;
+  options.searcher_wants_results = true;
+  EngineBench bench(options);
+  std::vector<NewTrials> told;
+  bench.scheduler.choose = [&](SchedulerContext& context) -> std::optional<TrialId> {
+    told.push_back(context.new_trials());
+    if (context.pending_trials().empty()) return std::nullopt;
+    return *context.pending_trials().begin();
+  };
+  bench.scheduler.result = [](SchedulerContext&, const Trial&, const Result&) {
+    return Decision::pause;
+  };
+  bench.join(0, 2).suggest(0);
+  CHECK(told.back() == NewTrials::possible);
+  bench.handle(SuggestionReady{TrialId{1}, Wait{}});
+  told.clear();
+  bench.join(1, 1);  // trial 0 runs and the searcher waits: nobody can be started
+  CHECK(told.empty());
+  bench.report(0, 1);  // news for the searcher
+  bench.handle(SuggestionReady{TrialId{1}, Wait{}}).store(0, 1).end(0, EndKind::paused);
+  REQUIRE_FALSE(told.empty());
+  CHECK(told.front() == NewTrials::possible);  // by that news
+  CHECK(std::find(told.begin(), told.end(), NewTrials::waiting) != told.end());
+}
+
+TEST_CASE("a scheduler is told that no more trials can come", "[engine]") {
+  EngineBench bench(minimise_loss());
+  NewTrials told = NewTrials::possible;
+  bench.scheduler.choose = [&](SchedulerContext& context) -> std::optional<TrialId> {
+    told = context.new_trials();
+    if (context.pending_trials().empty()) return std::nullopt;
+    return *context.pending_trials().begin();
+  };
+  bench.scheduler.result = [](SchedulerContext&, const Trial&, const Result&) {
+    return Decision::pause;
+  };
+  bench.join().suggest(0).report(0, 1).store(0, 1).end(0, EndKind::paused);
+  CHECK(told == NewTrials::possible);  // one was asked for
+  bench.exhaust(1);
+  CHECK(told == NewTrials::none);
+}
+
+TEST_CASE("a paused trial is kept while a new one only waits for a bigger node", "[engine]") {
+  EngineOptions options = minimise_loss();
+  options.resources = {.cpu = 2};
+  options.fixed_cluster = false;
+  EngineBench bench(options);
+  bench.scheduler.result = [](SchedulerContext&, const Trial&, const Result&) {
+    return Decision::pause;
+  };
+  bench.join(0, 2).suggest(0).report(0, 1).store(0, 1);
+  bench.join(1, 1).leave(0);
+  CHECK_FALSE(bench.engine.is_finished());
+  CHECK(bench.state(0).state == TrialState::paused);
+  CHECK_THAT(bench.engine.waiting_reason(), Catch::Contains("no node is big enough"));
 }
 
 TEST_CASE("a thread that does not end is an error and takes its slot with it", "[engine]") {

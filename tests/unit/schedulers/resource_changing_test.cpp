@@ -119,7 +119,7 @@ TEST_CASE("trials get more as others end, once none can be added", "[resource_ch
   bench.run(4);
   bench.end(3);
   CHECK(bench.changes == 0);  // another trial may come
-  bench.context.set_may_add_trials(false);
+  bench.context.set_new_trials(NewTrials::none);
   bench.report(0);
   CHECK(bench.changes == 3);
   for (const std::uint64_t id : {0U, 1U, 2U}) CHECK(bench.has[id] == cpus(2));
@@ -138,7 +138,7 @@ TEST_CASE("trials give resources back for a trial that waits, and for a lost nod
   SharingBench bench;
   bench.run(2);
   bench.context.set_state(TrialId{1}, TrialState::paused);
-  bench.context.set_may_add_trials(false);
+  bench.context.set_new_trials(NewTrials::none);
   bench.report(0);
   CHECK(bench.has[0] == cpus(8));
   bench.context.set_state(TrialId{1}, TrialState::pending);
@@ -152,7 +152,7 @@ TEST_CASE("trials give resources back for a trial that waits, and for a lost nod
   bench.context.set_nodes(nodes_of({cpus(8)}));
   bench.report(0);
   CHECK(bench.has[0] == cpus(4));
-  bench.context.set_may_add_trials(true);
+  bench.context.set_new_trials(NewTrials::possible);
   bench.report(0);
   CHECK(bench.has[0] == cpus(1));
 }
@@ -160,7 +160,7 @@ TEST_CASE("trials give resources back for a trial that waits, and for a lost nod
 TEST_CASE("increase_by_times bounds the share", "[resource_changing]") {
   SharingBench bench({.increase_by_times = 2});
   bench.run(1);
-  bench.context.set_may_add_trials(false);
+  bench.context.set_new_trials(NewTrials::none);
   bench.report(0);
   CHECK(bench.has[0] == cpus(3));
 }
@@ -183,7 +183,7 @@ TEST_CASE("an allocation function of one's own decides instead", "[resource_chan
 TEST_CASE("a restored scheduler knows who has what", "[resource_changing]") {
   SharingBench bench;
   bench.run(2);
-  bench.context.set_may_add_trials(false);
+  bench.context.set_new_trials(NewTrials::none);
   bench.report(0);
   REQUIRE(bench.changes == 2);
   const Json state = Json::parse(bench.scheduler->save().dump());
@@ -200,12 +200,12 @@ TEST_CASE("a trial that ended with more and goes on begins with what it asks for
           "[resource_changing]") {
   SharingBench bench;
   bench.run(1);
-  bench.context.set_may_add_trials(false);
+  bench.context.set_new_trials(NewTrials::none);
   bench.report(0);
   REQUIRE(bench.has[0] == cpus(8));
   bench.end(0);
   bench.context.unfinish(TrialId{0});
-  bench.context.set_may_add_trials(true);
+  bench.context.set_new_trials(NewTrials::possible);
   bench.add(0);
   CHECK(bench.has[0] == cpus(1));
 }

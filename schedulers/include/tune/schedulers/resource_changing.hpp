@@ -14,8 +14,9 @@ namespace tune {
 /// that runs or waits for a slot had at its first start; one that has not started is not among
 /// them.
 ///
-/// It is called when the number of these trials, the nodes, or may_add_trials() have changed. Equal
-/// calls must give equal answers. A request that no node can hold ends the trial as failed.
+/// It is called when the number of these trials, the nodes, or whether trials can be added, has
+/// changed. Equal calls must give equal answers. A request that no node can hold ends the trial as
+/// failed.
 using ResourceAllocation = std::function<std::map<TrialId, Resources>(
     const SchedulerContext& context, const std::map<TrialId, ResourceAmounts>& base)>;
 

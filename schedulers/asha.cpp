@@ -1,98 +1,35 @@
 #include <tune/schedulers/asha.hpp>
 
-#include <cmath>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "asha_plan.hpp"
 #include "core/number_text.hpp"
+#include "fidelity.hpp"
 #include "rung.hpp"
 
 namespace tune {
 namespace {
 
-using core::number_text;
+using schedulers::AshaPlan;
 using schedulers::Rung;
 using schedulers::RungStanding;
 
-[[noreturn]] void refuse_asha(const std::string& what) {
-  throw std::invalid_argument("asha: " + what);
-}
-
-void check_asha_options(const AshaOptions& options) {
-  if (options.time_attr.empty()) refuse_asha("time_attr must name a field, is empty");
-  if (!options.metric.empty() && !options.mode) {
-    refuse_asha("metric is " + options.metric + ", so mode must be min or max, is not set");
-  }
-  if (!(options.grace_period > 0) || !std::isfinite(options.grace_period)) {
-    refuse_asha("grace_period must be above 0, is " + number_text(options.grace_period));
-  }
-  if (!(options.max_t >= options.grace_period) || !std::isfinite(options.max_t)) {
-    refuse_asha("max_t must be at least grace_period, which is " +
-                number_text(options.grace_period) + ", is " + number_text(options.max_t));
-  }
-  if (!(options.reduction_factor > 1) || !std::isfinite(options.reduction_factor)) {
-    refuse_asha("reduction_factor must be above 1, is " + number_text(options.reduction_factor));
-  }
-}
-
-// grace_period * reduction_factor^k up to and including max_t.
-std::vector<double> asha_powers(const AshaOptions& options) {
-  constexpr std::size_t most = 10'000;
-  std::vector<double> powers;
-  for (double power = options.grace_period; power <= options.max_t;
-       power *= options.reduction_factor) {
-    if (powers.size() == most) {
-      refuse_asha("reduction_factor is " + number_text(options.reduction_factor) +
-                  ", which makes more than " + std::to_string(most) + " milestones up to max_t " +
-                  number_text(options.max_t));
-    }
-    powers.push_back(power);
-  }
-  return powers;
-}
-
-// The sizes of HyperBand's brackets (Li et al., "Hyperband", JMLR 2018, algorithm 1), the first
-// `wanted` of `all`, the one with the most trials and the earliest milestone first.
-std::vector<double> bracket_sizes(std::size_t wanted, std::size_t all, double reduction_factor) {
-  double power = 1;
-  std::vector<double> sizes(all);
-  for (std::size_t rungs = 1; rungs <= all; ++rungs) {
-    // One division, so that a whole quotient stays whole under ceil.
-    sizes[all - rungs] = std::ceil(static_cast<double>(all) * power / static_cast<double>(rungs));
-    power *= reduction_factor;
-  }
-  sizes.resize(wanted);
-  return sizes;
-}
-
+/// The stopping type.
 class AshaScheduler final : public TrialScheduler {
  public:
-  explicit AshaScheduler(AshaOptions options) : options_(std::move(options)) {
-    check_asha_options(options_);
-    milestones_ = asha_powers(options_);
-    const std::size_t possible = milestones_.size();
-    if (options_.brackets < 1 || options_.brackets > static_cast<std::int64_t>(possible)) {
-      refuse_asha("brackets must be from 1 to " + std::to_string(possible) +
-                  " (as many as have their first milestone by max_t), is " +
-                  std::to_string(options_.brackets));
-    }
-    sizes_ = bracket_sizes(static_cast<std::size_t>(options_.brackets), possible,
-                           options_.reduction_factor);
-    if (milestones_.back() == options_.max_t) milestones_.pop_back();
-  }
+  explicit AshaScheduler(AshaPlan plan) : plan_(std::move(plan)), options_(plan_.options()) {}
 
   void on_trial_added(SchedulerContext& context, const Trial& trial) override {
     Progress& progress = progress_of(context, trial.id());
     // One that ended and goes on after all was judged at these before.
     const std::optional<Result>& last = trial.last_result();
     const double time = last ? last->number(options_.time_attr).value_or(0) : 0;
-    while (progress.next_milestone < milestones_.size() &&
-           time >= milestones_[progress.next_milestone]) {
-      ++progress.next_milestone;
-    }
+    progress.next_milestone = plan_.milestone_after(time, progress.next_milestone);
     context.no_decision_before(trial.id(), next_decision(progress));
   }
 
@@ -103,9 +40,8 @@ class AshaScheduler final : public TrialScheduler {
     Progress& progress = progress_of(context, trial.id());
     const std::optional<RungStanding> standing =
         enter_rungs(context, progress, *time, result.target());
-    if (*time >= options_.max_t) {
-      context.explain(trial.id(), "reached max_t: " + options_.time_attr + " " +
-                                      number_text(*time) + " of " + number_text(options_.max_t));
+    if (*time >= options_.max_t && options_.stop_last_trials) {
+      context.explain(trial.id(), plan_.explain_end(*time));
       return Decision::stop;
     }
     if (!standing) return Decision::proceed;
@@ -128,8 +64,7 @@ class AshaScheduler final : public TrialScheduler {
   [[nodiscard]] std::string time_attr() const override { return options_.time_attr; }
 
   [[nodiscard]] std::optional<Objective> objective() const override {
-    if (!options_.mode) return std::nullopt;
-    return Objective{.metric = options_.metric, .mode = *options_.mode};
+    return schedulers::objective_of(options_.metric, options_.mode);
   }
 
   [[nodiscard]] Json save() const override {
@@ -158,27 +93,17 @@ class AshaScheduler final : public TrialScheduler {
     for (const Json& trial : state.at("trials")) {
       const Progress progress{.bracket = trial.at(1).get<std::size_t>(),
                               .next_milestone = trial.at(2).get<std::size_t>()};
-      if (progress.bracket >= sizes_.size() || progress.next_milestone < progress.bracket) {
-        refuse_asha("the saved state has an impossible trial: " + trial.dump());
+      if (progress.bracket >= plan_.sizes().size() || progress.next_milestone < progress.bracket) {
+        plan_.refuse_saved_trial(trial);
       }
       progress_[TrialId{trial.at(0).get<std::uint64_t>()}] = progress;
     }
   }
 
-  [[nodiscard]] Json options() const override {
-    Json json = {{"name", "asha"},
-                 {"time_attr", options_.time_attr},
-                 {"max_t", options_.max_t},
-                 {"grace_period", options_.grace_period},
-                 {"reduction_factor", options_.reduction_factor},
-                 {"brackets", options_.brackets}};
-    if (!options_.metric.empty()) json["metric"] = options_.metric;
-    if (options_.mode) json["mode"] = to_string(*options_.mode);
-    return json;
-  }
+  [[nodiscard]] Json options() const override { return plan_.options_json(); }
 
   [[nodiscard]] std::string describe() const override {
-    std::string text = "asha up to " + number_text(options_.max_t);
+    std::string text = "asha up to " + core::number_text(options_.max_t);
     for (std::size_t s = 0; s < brackets_.size(); ++s) {
       if (brackets_.size() > 1) text += "; bracket " + std::to_string(s);
       for (const Rung& rung : brackets_[s]) {
@@ -206,18 +131,21 @@ class AshaScheduler final : public TrialScheduler {
   }
 
   [[nodiscard]] std::size_t draw_bracket(const SchedulerContext& context, TrialId id) const {
-    if (sizes_.size() == 1) return 0;
+    const std::vector<double>& sizes = plan_.sizes();
+    if (sizes.size() == 1) return 0;
     double total = 0;
-    for (const double size : sizes_) total += size;
+    for (const double size : sizes) total += size;
     double rest = context.random(id).uniform() * total;
     std::size_t bracket = 0;
-    while (bracket + 1 < sizes_.size() && rest >= sizes_[bracket]) rest -= sizes_[bracket++];
+    while (bracket + 1 < sizes.size() && rest >= sizes[bracket]) rest -= sizes[bracket++];
     return bracket;
   }
 
+  // Beyond max_t nothing more is decided where trials may go on.
   [[nodiscard]] double next_decision(const Progress& progress) const {
-    return progress.next_milestone < milestones_.size() ? milestones_[progress.next_milestone]
-                                                        : options_.max_t;
+    const bool is_last = progress.next_milestone >= plan_.milestones().size();
+    if (is_last && !options_.stop_last_trials) return std::numeric_limits<double>::infinity();
+    return plan_.decision_time(progress.next_milestone);
   }
 
   // Enters each rung that was reached since the last result; how it stands in the highest.
@@ -225,8 +153,9 @@ class AshaScheduler final : public TrialScheduler {
                                           double time, double value) {
     if (brackets_.empty()) make_brackets(options_.mode.value_or(context.mode()));
     std::optional<RungStanding> standing;
-    while (progress.next_milestone < milestones_.size() &&
-           time >= milestones_[progress.next_milestone]) {
+    const std::vector<double>& milestones = plan_.milestones();
+    while (progress.next_milestone < milestones.size() &&
+           time >= milestones[progress.next_milestone]) {
       Rung& rung = brackets_[progress.bracket][progress.next_milestone - progress.bracket];
       standing = rung.enter(value, options_.reduction_factor);
       ++progress.next_milestone;
@@ -236,43 +165,58 @@ class AshaScheduler final : public TrialScheduler {
 
   void make_brackets(Mode mode) {
     mode_ = mode;
-    for (std::size_t s = 0; s < sizes_.size(); ++s) {
+    const std::vector<double>& milestones = plan_.milestones();
+    for (std::size_t s = 0; s < plan_.sizes().size(); ++s) {
       Bracket& bracket = brackets_.emplace_back();
-      for (std::size_t i = s; i < milestones_.size(); ++i) {
-        bracket.emplace_back(milestones_[i], mode);
+      for (std::size_t i = s; i < milestones.size(); ++i) {
+        bracket.emplace_back(milestones[i], mode);
       }
     }
   }
 
   void restore_rungs(const Json& brackets) {
-    if (brackets.size() != brackets_.size()) {
-      refuse_asha("the saved state has " + std::to_string(brackets.size()) +
-                  " brackets, the options make " + std::to_string(brackets_.size()));
-    }
+    plan_.check_saved_count("the saved state", brackets.size(), brackets_.size(), "brackets");
     for (std::size_t s = 0; s < brackets_.size(); ++s) {
-      if (brackets[s].size() != brackets_[s].size()) {
-        refuse_asha("bracket " + std::to_string(s) + " of the saved state has " +
-                    std::to_string(brackets[s].size()) + " rungs, the options make " +
-                    std::to_string(brackets_[s].size()));
-      }
+      plan_.check_saved_count("bracket " + std::to_string(s) + " of the saved state",
+                              brackets[s].size(), brackets_[s].size(), "rungs");
       for (std::size_t i = 0; i < brackets_[s].size(); ++i) {
         brackets_[s][i].restore(brackets[s][i]);
       }
     }
   }
 
+  AshaPlan plan_;
   AshaOptions options_;
-  std::vector<double> milestones_;        // of bracket 0: all there are
-  std::vector<double> sizes_;             // HyperBand's, of each bracket
   std::optional<Mode> mode_;              // known from the first result on
   std::vector<Bracket> brackets_;         // made with the mode
   std::map<TrialId, Progress> progress_;  // of live trials
 };
 
+std::unique_ptr<TrialScheduler> asha_of(AshaPlan plan) {
+  if (plan.options().type == AshaType::promotion)
+    return schedulers::asha_promotion(std::move(plan));
+  return std::make_unique<AshaScheduler>(std::move(plan));
+}
+
 }  // namespace
 
+std::string_view to_string(AshaType type) {
+  return type == AshaType::promotion ? "promotion" : "stopping";
+}
+
+AshaType asha_type_from_string(std::string_view text) {
+  if (text == "stopping") return AshaType::stopping;
+  if (text == "promotion") return AshaType::promotion;
+  throw std::invalid_argument("type is \"" + std::string(text) +
+                              "\", want \"stopping\" or \"promotion\"");
+}
+
 std::unique_ptr<TrialScheduler> asha(const AshaOptions& options) {
-  return std::make_unique<AshaScheduler>(options);
+  return asha_of(AshaPlan("asha", options));
+}
+
+std::unique_ptr<TrialScheduler> async_hyperband(const AshaOptions& options) {
+  return asha_of(AshaPlan("async_hyperband", options));
 }
 
 }  // namespace tune

@@ -1,5 +1,6 @@
 #include <tune/schedulers/builtin.hpp>
 
+#include <array>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -8,9 +9,17 @@
 #include <tune/registry.hpp>
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/fifo.hpp>
+#include <tune/schedulers/hyperband.hpp>
+#include <tune/schedulers/median_stopping.hpp>
 #include <tune/schedulers/pasha.hpp>
+#include <tune/schedulers/pb2.hpp>
+#include <tune/schedulers/pbt.hpp>
+#include <tune/schedulers/pbt_replay.hpp>
 #include <tune/schedulers/resource_changing.hpp>
+#include <tune/schedulers/successive_halving.hpp>
 
+#include "core/domain_json.hpp"
+#include "core/number_text.hpp"
 #include "core/option_reader.hpp"
 
 namespace tune {
@@ -21,9 +30,9 @@ std::unique_ptr<TrialScheduler> make_fifo(const Json& options) {
   return fifo();
 }
 
-std::unique_ptr<TrialScheduler> make_asha(const Json& json) {
+AshaOptions read_asha(const std::string& name, const Json& json) {
   AshaOptions options;
-  core::OptionReader reader("asha", json);
+  core::OptionReader reader(name, json);
   reader.read("time_attr", options.time_attr);
   reader.read("metric", options.metric);
   reader.read("mode", options.mode);
@@ -31,8 +40,62 @@ std::unique_ptr<TrialScheduler> make_asha(const Json& json) {
   reader.read("grace_period", options.grace_period);
   reader.read("reduction_factor", options.reduction_factor);
   reader.read("brackets", options.brackets);
+  std::string type(to_string(options.type));
+  reader.read("type", type);
+  reader.read("stop_last_trials", options.stop_last_trials);
   reader.finish();
-  return asha(options);
+  try {
+    options.type = asha_type_from_string(type);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(name + ": " + e.what());
+  }
+  return options;
+}
+
+std::unique_ptr<TrialScheduler> make_asha(const Json& json) {
+  return asha(read_asha("asha", json));
+}
+
+std::unique_ptr<TrialScheduler> make_async_hyperband(const Json& json) {
+  return async_hyperband(read_asha("async_hyperband", json));
+}
+
+// What HyperBand and successive halving have in common.
+template <class Options>
+void read_halving(core::OptionReader& reader, Options& options) {
+  reader.read("time_attr", options.time_attr);
+  reader.read("metric", options.metric);
+  reader.read("mode", options.mode);
+  reader.read("max_t", options.max_t);
+  reader.read("reduction_factor", options.reduction_factor);
+  reader.read("stop_last_trials", options.stop_last_trials);
+}
+
+HyperbandOptions read_hyperband(const std::string& name, const Json& json) {
+  HyperbandOptions options;
+  core::OptionReader reader(name, json);
+  read_halving(reader, options);
+  reader.finish();
+  return options;
+}
+
+std::unique_ptr<TrialScheduler> make_hyperband(const Json& json) {
+  return hyperband(read_hyperband("hyperband", json));
+}
+
+std::unique_ptr<TrialScheduler> make_bohb(const Json& json) {
+  return hyperband_for_bohb(read_hyperband("bohb", json));
+}
+
+std::unique_ptr<TrialScheduler> make_successive_halving(const Json& json) {
+  SuccessiveHalvingOptions options;
+  core::OptionReader reader("successive_halving", json);
+  read_halving(reader, options);
+  reader.read("n", options.n);
+  reader.read("grace_period", options.grace_period);
+  reader.read("bracket", options.bracket);
+  reader.finish();
+  return successive_halving(options);
 }
 
 std::unique_ptr<TrialScheduler> make_pasha(const Json& json) {
@@ -68,13 +131,101 @@ std::unique_ptr<TrialScheduler> make_resource_changing(const Json& json) {
   return resource_changing(make_scheduler(name->get<std::string>(), base), std::move(options));
 }
 
+std::unique_ptr<TrialScheduler> make_median_stopping(const Json& json) {
+  MedianStoppingOptions options;
+  core::OptionReader reader("median_stopping", json);
+  reader.read("time_attr", options.time_attr);
+  reader.read("metric", options.metric);
+  reader.read("mode", options.mode);
+  reader.read("grace_period", options.grace_period);
+  reader.read("min_samples_required", options.min_samples_required);
+  reader.read("min_time_slice", options.min_time_slice);
+  reader.read("hard_stop", options.hard_stop);
+  reader.finish();
+  return median_stopping(options);
+}
+
+std::array<double, 2> read_pair(const std::string& owner, const Json& json) {
+  const bool is_pair =
+      json.is_array() && json.size() == 2 && json[0].is_number() && json[1].is_number();
+  if (!is_pair) {
+    throw std::invalid_argument(owner + " is " + core::value_text(json) +
+                                ", want a list of two numbers");
+  }
+  return {json[0].get<double>(), json[1].get<double>()};
+}
+
+std::unique_ptr<TrialScheduler> make_pbt(const Json& json) {
+  PbtOptions options;
+  core::OptionReader reader("pbt", json);
+  Json mutations = Json::object();
+  Json factors = options.perturbation_factors;
+  reader.read("time_attr", options.time_attr);
+  reader.read("metric", options.metric);
+  reader.read("mode", options.mode);
+  reader.read("perturbation_interval", options.perturbation_interval);
+  reader.read("burn_in_period", options.burn_in_period);
+  reader.read("hyperparam_mutations", mutations);
+  reader.read("quantile_fraction", options.quantile_fraction);
+  reader.read("resample_probability", options.resample_probability);
+  reader.read("perturbation_factors", factors);
+  reader.read("log_config", options.log_config);
+  reader.read("require_attrs", options.require_attrs);
+  reader.read("synch", options.synch);
+  reader.finish();
+  options.hyperparam_mutations = core::space_from_json("pbt: hyperparam_mutations", mutations);
+  options.perturbation_factors = read_pair("pbt: perturbation_factors", factors);
+  return pbt(options);
+}
+
+std::unique_ptr<TrialScheduler> make_pb2(const Json& json) {
+  Pb2Options options;
+  core::OptionReader reader("pb2", json);
+  Json bounds = Json::object();
+  reader.read("time_attr", options.time_attr);
+  reader.read("metric", options.metric);
+  reader.read("mode", options.mode);
+  reader.read("perturbation_interval", options.perturbation_interval);
+  reader.read("hyperparam_bounds", bounds);
+  reader.read("quantile_fraction", options.quantile_fraction);
+  reader.read("log_config", options.log_config);
+  reader.read("require_attrs", options.require_attrs);
+  reader.read("synch", options.synch);
+  reader.finish();
+  if (!bounds.is_object()) {
+    throw std::invalid_argument("pb2: hyperparam_bounds is " + core::value_text(bounds) +
+                                ", want an object of names and [low, high]");
+  }
+  for (const auto& [name, pair] : bounds.items()) {
+    options.hyperparam_bounds[name] = read_pair("pb2: hyperparam_bounds." + name, pair);
+  }
+  return pb2(options);
+}
+
+std::unique_ptr<TrialScheduler> make_pbt_replay(const Json& json) {
+  PbtReplayOptions options;
+  core::OptionReader reader("pbt_replay", json);
+  reader.read("policy", options.policy);
+  reader.finish();
+  return pbt_replay(options);
+}
+
 }  // namespace
 
 void register_builtin_schedulers() {
   register_scheduler("fifo", make_fifo);
   register_scheduler("asha", make_asha);
+  register_scheduler("async_hyperband", make_async_hyperband);
+  register_scheduler("hyperband", make_hyperband);
+  register_scheduler("successive_halving", make_successive_halving);
+  register_scheduler("bohb", make_bohb);
+  register_scheduler("hb_bohb", make_bohb);  // as Ray Tune names it
   register_scheduler("pasha", make_pasha);
   register_scheduler("resource_changing", make_resource_changing);
+  register_scheduler("median_stopping", make_median_stopping);
+  register_scheduler("pb2", make_pb2);
+  register_scheduler("pbt", make_pbt);
+  register_scheduler("pbt_replay", make_pbt_replay);
 }
 
 }  // namespace tune

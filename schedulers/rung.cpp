@@ -2,28 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
 
 #include "core/number_text.hpp"
+#include "saved_number.hpp"
 
 namespace tune::schedulers {
 namespace {
 
 using core::number_text;
-
-Json json_of_value(double value) {
-  return std::isfinite(value) ? Json(value) : Json(number_text(value));
-}
-
-double value_of_json(const Json& json) {
-  if (json.is_number()) return json.get<double>();
-  if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (json == "inf") return std::numeric_limits<double>::infinity();
-  if (json == "-inf") return -std::numeric_limits<double>::infinity();
-  throw std::invalid_argument("saved rung: a value is " + core::value_text(json) +
-                              R"(, want a number, "nan", "inf" or "-inf")");
-}
 
 }  // namespace
 
@@ -55,12 +41,12 @@ std::string Rung::describe(double reduction_factor) const {
 
 Json Rung::save() const {
   Json state = Json::array();
-  for (const double value : values_.values()) state.push_back(json_of_value(value));
+  for (const double value : values_.values()) state.push_back(saved_number(value));
   return state;
 }
 
 void Rung::restore(const Json& state) {
-  for (const Json& value : state) values_.insert(value_of_json(value));
+  for (const Json& value : state) values_.insert(restored_number(value));
 }
 
 std::size_t Rung::places(double reduction_factor) const {

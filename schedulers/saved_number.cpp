@@ -12,12 +12,12 @@ Json saved_number(double value) {
   return std::isfinite(value) ? Json(value) : Json(core::number_text(value));
 }
 
-double restored_number(const Json& json) {
+double restored_number(const Json& json, const std::string& owner) {
   if (json.is_number()) return json.get<double>();
   if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (json == "inf") return std::numeric_limits<double>::infinity();
   if (json == "-inf") return -std::numeric_limits<double>::infinity();
-  throw std::invalid_argument("saved state: a value is " + core::value_text(json) +
+  throw std::invalid_argument(owner + ": a number of the saved state is " + core::value_text(json) +
                               R"(, want a number, "nan", "inf" or "-inf")");
 }
 

@@ -50,13 +50,6 @@ void OptionReader::read(std::string_view key, std::string& value) {
   value = given->get<std::string>();
 }
 
-void OptionReader::read(std::string_view key, Json& value) {
-  const Json* given = find(key);
-  if (given == nullptr) return;
-  if (!given->is_object()) refuse(key, *given, "a JSON object");
-  value = *given;
-}
-
 void OptionReader::read(std::string_view key, std::optional<Mode>& value) {
   const Json* given = find(key);
   if (given == nullptr) return;
@@ -69,6 +62,10 @@ void OptionReader::read(std::string_view key, std::optional<Mode>& value) {
   } else {
     refuse(key, *given, R"("min" or "max")");
   }
+}
+
+void OptionReader::read(std::string_view key, Json& value) {
+  if (const Json* given = find(key)) value = *given;
 }
 
 void OptionReader::finish() const {

@@ -56,7 +56,7 @@ FOLDERS = [
     Folder("libtune/runtime", own=["runtime", "engine", "store", "report", "core"], public=PLUGINS,
            others=[JSON, CAF, PROGRAM_OPTIONS, SYSTEM]),
     Folder("libtune/sim", own=["sim", "engine", "core"], others=[JSON], pure=True),
-    Folder("schedulers", own=["core"], public=["tune/schedulers/"], others=[JSON], pure=True),
+    Folder("schedulers", own=["core"], public=["tune/schedulers/"], others=[JSON, EIGEN], pure=True),
     Folder("searchers", own=["core"], public=["tune/searchers/"], others=[JSON], pure=True),
     Folder("trainables/cuda", own=["core"], public=["tune/trainables/"], others=[JSON, CUDA]),
     Folder("trainables", own=["core"], public=["tune/trainables/"],

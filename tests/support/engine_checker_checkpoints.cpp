@@ -139,7 +139,9 @@ void EngineChecker::on(const engine::DeleteCheckpoint& command) {
   if (is_checkpoint_needed(location)) {
     broken(name->second, "deletes " + location.directory_name + ", which a launch needs");
   }
-  if (must_be_kept(trial, *found)) {
+  // What an ended trial keeps was settled at its end, whatever was found damaged since.
+  const bool was_settled = trial.has_ended() && !trial.damaged.empty();
+  if (!was_settled && must_be_kept(trial, *found)) {
     broken(name->second, "deletes " + location.directory_name + ", one of those to keep");
   }
   trial.checkpoints.erase(found);

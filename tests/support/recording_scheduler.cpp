@@ -1,50 +1,20 @@
 #include "support/recording_scheduler.hpp"
 
+#include <cstddef>
 #include <set>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace tune::test {
-namespace {
-
-/// Asks `context` once more for what was taken out of it to be looked at.
-void ask_again(SchedulerContext& context, const SchedulerRequest& request) {
-  std::visit(
-      [&context](const auto& r) {
-        using Request = std::decay_t<decltype(r)>;
-        if constexpr (std::is_same_v<Request, StopTrial>) {
-          context.stop(r.trial);
-        } else if constexpr (std::is_same_v<Request, PauseTrial>) {
-          context.pause(r.trial);
-        } else if constexpr (std::is_same_v<Request, UnpauseTrial>) {
-          context.unpause(r.trial);
-        } else if constexpr (std::is_same_v<Request, SaveTrial>) {
-          context.save(r.trial);
-        } else if constexpr (std::is_same_v<Request, ExploitTrial>) {
-          (void)context.exploit(r.target, r.source, r.config);
-        } else if constexpr (std::is_same_v<Request, ChangeResources>) {
-          context.set_resources(r.trial, r.resources);
-        } else if constexpr (std::is_same_v<Request, DecisionHorizon>) {
-          context.no_decision_before(r.trial, r.time);
-        } else {
-          static_assert(std::is_same_v<Request, Explanation>);
-          context.explain(r.trial, r.reason);
-        }
-      },
-      request);
-}
-
-}  // namespace
 
 template <class Function>
 auto RecordingScheduler::call(Call call, SchedulerContext& context, Function function) {
   if (inside_) faults_.push_back("the scheduler is called within a call");
   inside_ = true;
+  const std::size_t before = context.request_count();  // of calls before, yet to be carried out
   const auto leave = [&] {
     inside_ = false;
-    call.requests = context.take_requests();
-    for (const SchedulerRequest& request : call.requests) ask_again(context, request);
+    call.requests = context.take_requests_from(before);
+    context.put_requests(call.requests);
     calls_.push_back(call);
   };
   try {

@@ -23,8 +23,14 @@
 #include <tune/scheduler.hpp>
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/fifo.hpp>
+#include <tune/schedulers/hyperband.hpp>
+#include <tune/schedulers/median_stopping.hpp>
 #include <tune/schedulers/pasha.hpp>
+#include <tune/schedulers/pb2.hpp>
+#include <tune/schedulers/pbt.hpp>
+#include <tune/schedulers/pbt_replay.hpp>
 #include <tune/schedulers/resource_changing.hpp>
+#include <tune/schedulers/successive_halving.hpp>
 #include <tune/search_space.hpp>
 #include <tune/searcher.hpp>
 #include <tune/searchers/grid.hpp>

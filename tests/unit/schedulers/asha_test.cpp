@@ -342,7 +342,7 @@ TEST_CASE("a damaged state is refused", "[asha]") {
   };
   CHECK_NOTHROW(restore({0, 0, 1}, 0.5));
   CHECK_THROWS_WITH(restore({0, 1, 1}, 0.5), Contains("impossible trial: [0,1,1]"));
-  CHECK_THROWS_WITH(restore({0, 0, 1}, "low"), Contains(R"(a value is "low", want a number)"));
+  CHECK_THROWS_WITH(restore({0, 0, 1}, "low"), Contains(R"("low", want a number)"));
 }
 
 TEST_CASE("asha is made by name from its own options", "[asha]") {
@@ -355,7 +355,7 @@ TEST_CASE("asha is made by name from its own options", "[asha]") {
                                .brackets = 2});
   CHECK(scheduler->options() == Json::parse(R"({"name": "asha", "time_attr": "training_iteration",
     "metric": "loss", "mode": "min", "max_t": 27.0, "grace_period": 2.0, "reduction_factor": 2.5,
-    "brackets": 2})"));
+    "brackets": 2, "type": "stopping", "stop_last_trials": true})"));
   CHECK(make_scheduler("asha", scheduler->options())->options() == scheduler->options());
   CHECK(make_scheduler("asha")->options() == asha()->options());
   CHECK(make_scheduler("asha", {{"max_t", 27}})->options().at("max_t") == 27.0);
@@ -363,7 +363,7 @@ TEST_CASE("asha is made by name from its own options", "[asha]") {
   CHECK_THROWS_AS(make_scheduler("asha", {{"eta", 3}}), std::invalid_argument);
   CHECK_THROWS_WITH(make_scheduler("asha", {{"eta", 3}}),
                     R"(asha: unknown option "eta": 3; there are: time_attr, metric, mode, max_t, )"
-                    "grace_period, reduction_factor, brackets");
+                    "grace_period, reduction_factor, brackets, type, stop_last_trials");
   CHECK_THROWS_WITH(make_scheduler("asha", {{"max_t", "27"}}),
                     R"(asha: max_t is "27", want a number)");
   CHECK_THROWS_WITH(make_scheduler("asha", {{"brackets", 1.5}}), Contains("brackets is 1.5"));

@@ -135,8 +135,9 @@ TEST_CASE("pasha stops at max_t and opens nothing beyond it", "[pasha]") {
   CHECK_THAT(bench.scheduler().describe(), Contains("rung 4: 1 value"));
 }
 
-TEST_CASE("SC-02: a trial that jumps over rungs enters each and waits in the highest",
-          "[SC-02][pasha]") {
+TEST_CASE(
+    "SC-02: PASHA takes a trial that jumps over rungs into each, and lets it wait in the highest",
+    "[SC-02][pasha]") {
   SchedulerBench bench(pasha(up_to(64)), Mode::max);
   CHECK(bench.report(0, 5, 1) == Decision::pause);
   CHECK(bench.explanation(0) ==

@@ -231,7 +231,7 @@ TEST_CASE("resource_changing is made by name from its own options", "[resource_c
         scheduler->options());
   CHECK(make_scheduler("resource_changing")->options().at("base").at("name") == "fifo");
   CHECK_THROWS_WITH(make_scheduler("resource_changing", {{"base", "asha"}}),
-                    Contains(R"(base is "asha", want a JSON object)"));
+                    Contains(R"(base is "asha", want an object)"));
   CHECK_THROWS_WITH(make_scheduler("resource_changing", {{"base", Json::object()}}),
                     Contains("want an object with the name of a scheduler"));
   CHECK_THROWS_WITH(make_scheduler("resource_changing", {{"increase_by_times", -2}}),

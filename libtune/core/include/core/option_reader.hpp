@@ -25,10 +25,10 @@ class OptionReader {
   void read(std::string_view key, std::int64_t& value);
   void read(std::string_view key, double& value);
   void read(std::string_view key, std::string& value);
-  /// An object.
-  void read(std::string_view key, Json& value);
   /// "min", "max" or null.
   void read(std::string_view key, std::optional<Mode>& value);
+  /// Any JSON, to be read further by the caller.
+  void read(std::string_view key, Json& value);
   /// Refuses keys that no read() asked for.
   void finish() const;
 

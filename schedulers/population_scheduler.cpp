@@ -93,11 +93,22 @@ void PopulationScheduler::forget(SchedulerContext& context, const Trial& trial) 
   members_.erase(found);
 }
 
+// Whether it has not given its slot away.
+bool PopulationScheduler::was_training(const Trial& trial, const Member& member) {
+  const bool is_to_be_cloned =
+      member.exchange && trial.incarnation() == member.exchange->incarnation;
+  return trial.incarnation() > 0 && member.place == Place::training && !is_to_be_cloned;
+}
+
 // New trials come before all others: they have the least progress.
 std::optional<TrialId> PopulationScheduler::choose_trial_to_run(SchedulerContext& context) {
   if (!context.pending_trials().empty()) {
     const TrialId pending = *context.pending_trials().begin();
     const auto member = members_.find(pending);
+    // One that was interrupted, by a fault or by the end of the program, has its slot back.
+    if (member != members_.end() && was_training(*context.find(pending), member->second)) {
+      return pending;
+    }
     const double time = member == members_.end() ? 0 : member->second.time;
     const std::optional<TrialId> ready = first_ready(context);
     const bool is_ready_first =

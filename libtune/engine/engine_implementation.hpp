@@ -63,6 +63,8 @@ class Engine::Implementation {
   void on(const SessionStarted& event);
   void take_options(const SessionStarted& event);
   void go_on();
+  [[nodiscard]] static bool has_saved_last(const TrialRecord& record);
+  void keep_clone(TrialRecord& record);
   void lose_all_nodes();
   void withdraw_ask();
   void reopen(TrialId id);

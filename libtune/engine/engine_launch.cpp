@@ -162,6 +162,7 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
     launch.start_time_total_s = record.last.time_total_s;
     run.adopting = record.exploit->source;  // its pin goes over to the run
     run.adopting_from = record.exploit->source_id;
+    run.adopting_files = record.exploit->files;
     run.adopting_score = record.exploit->score;
     run.source_trial = record.exploit->source_id;
     record.exploit.reset();

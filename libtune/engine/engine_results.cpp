@@ -56,6 +56,7 @@ void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
 void Engine::Implementation::judge_again(TrialRecord& record, const Result& result) {
   record.last = result;
   emit(RecordResult{record.id(), record.run->incarnation, result});
+  if (record.pause_at && result.training_iteration >= *record.pause_at) pause(record);
 }
 
 void Engine::Implementation::judge(TrialRecord& record, Result result) {
@@ -190,6 +191,10 @@ Horizon Engine::Implementation::horizon_of(const TrialRecord& record) const {
   }
   if (!record.has_reported && must_see_first && options_.strict_metric) {
     horizon.bounds.push_back({"training_iteration", static_cast<double>(now_at + 1), false});
+  }
+  if (record.pause_at) {
+    horizon.decided_until = std::min(horizon.decided_until, *record.pause_at - 1);
+    horizon.bounds.push_back({"training_iteration", static_cast<double>(*record.pause_at), false});
   }
   stop_.add_bounds(horizon);
   return horizon;

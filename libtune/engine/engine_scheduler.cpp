@@ -163,6 +163,7 @@ void Engine::Implementation::on(const UnpauseTrial& request) {
   TrialRecord* record = find(request.trial);
   if (!record || record->want == TrialRecord::Want::stop) return;
   if (record->want == TrialRecord::Want::pause) record->want = TrialRecord::Want::run;
+  record->pause_at.reset();
   carry_out(*record);
 }
 
@@ -187,6 +188,7 @@ void Engine::Implementation::on(const ExploitTrial& request) {
   pin(exploit.source);
   cancel_exploit(*target);
   target->exploit = exploit;
+  target->pause_at.reset();
   target->want = TrialRecord::Want::restart;
   carry_out(*target);
 }

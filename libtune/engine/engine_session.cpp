@@ -67,18 +67,42 @@ void Engine::Implementation::go_on() {
   withdraw_ask();
 }
 
+bool Engine::Implementation::has_saved_last(const TrialRecord& record) {
+  return !record.checkpoints.empty() &&
+         record.checkpoints.back().training_iteration >= record.last.training_iteration;
+}
+
+// A clone that was still to be stored as the trial's own is so still.
+void Engine::Implementation::keep_clone(TrialRecord& record) {
+  const Run& run = *record.run;
+  const bool may_be_wanted = record.want == TrialRecord::Want::run && !record.exploit;
+  if (!run.adopting || !may_be_wanted) return;
+  pin(*run.adopting);
+  record.exploit = PendingExploit{run.adopting_from, *run.adopting, record.trial->config(),
+                                  run.adopting_files, run.adopting_score};
+}
+
 void Engine::Implementation::lose_all_nodes() {
   std::vector<TrialId> lost;
   for (const auto& [id, record] : records_) {
     if (record.run) lost.push_back(id);
   }
-  for (const TrialId id : lost) end_run(records_.at(id));
+  for (const TrialId id : lost) {
+    keep_clone(records_.at(id));
+    end_run(records_.at(id));
+  }
   placement_ = Placement();
   context_.set_nodes({});
   for (const TrialId id : lost) {
     TrialRecord* record = find(id);
     if (!record || record->trial->state() != TrialState::running) continue;
-    if (record->want == TrialRecord::Want::stop || record->want == TrialRecord::Want::pause) {
+    const bool was_pausing = record->want == TrialRecord::Want::pause;
+    if (was_pausing && !has_saved_last(*record)) {
+      // Others may go on from its pause: it shall be where it was decided.
+      record->want = TrialRecord::Want::run;
+      record->pause_at = record->last.training_iteration;
+      make_pending(*record, "resumed");
+    } else if (was_pausing || record->want == TrialRecord::Want::stop) {
       carry_out(*record);  // what was decided stays decided
     } else {
       make_pending(*record, "resumed");

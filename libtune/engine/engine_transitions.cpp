@@ -88,6 +88,7 @@ void Engine::Implementation::pause(TrialRecord& record) {
     return;
   }
   record.want = TrialRecord::Want::pause;
+  record.pause_at.reset();
   carry_out(record);
 }
 

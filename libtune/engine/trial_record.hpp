@@ -70,6 +70,7 @@ struct Run {
   TrialId source_trial;                        // whose that is
   std::optional<CheckpointLocation> adopting;  // a donor's, pinned until stored as its own
   TrialId adopting_from;
+  core::SharedManifest adopting_files;
   double adopting_score = 0;
   bool stop_sent = false;
   bool pause_sent = false;
@@ -104,6 +105,8 @@ struct TrialRecord {
   bool warned_progress = false;
   bool warned_nan_progress = false;
   std::optional<double> no_decision_before;
+  /// It was to pause there, the checkpoint did not get on record, and it trains up to there again.
+  std::optional<std::int64_t> pause_at;
   bool is_infeasible = false;    // it refused its configuration
   bool is_interrupted = false;   // left unfinished by an interrupt
   bool is_out_of_time = false;   // told to stop since the time budget was used up

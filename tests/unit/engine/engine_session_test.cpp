@@ -284,6 +284,66 @@ TEST_CASE("decisions of another engine are refused", "[session]") {
   CHECK_THROWS_WITH(second.replay(first), Catch::Contains("another version"));
 }
 
+TEST_CASE("a trial that was killed on its way to a pause gets there in the next session",
+          "[session]") {
+  EngineOptions options = with_retries();
+  options.retry_pause = Time(0);
+  EngineBench bench(options);
+  bench.scheduler.result = [](SchedulerContext& context, const Trial& trial, const Result& result) {
+    context.no_decision_before(trial.id(), 9);
+    return result.training_iteration == 3 ? Decision::pause : Decision::proceed;
+  };
+  bench.begin(options).join(0, 2).suggest(0).report(0, 1).store(0, 1).report(0, 2).report(0, 3);
+  bench.begin(options).join(0, 2);  // killed before the checkpoint of iteration 3
+  CHECK(bench.launch(0).start_iteration == 1);
+  SECTION("and waits there") {
+    bench.report(0, 2);
+    CHECK(bench.ever<Pause>().size() == 1);  // of the session before
+    bench.report(0, 3);
+    CHECK(bench.ever<Pause>().size() == 2);
+    bench.store(0, 3).end(0, EndKind::paused);
+    CHECK(bench.state(0).state == TrialState::paused);
+  }
+  SECTION("and fails on the way") {
+    bench.report(0, 2).end(0, EndKind::failed);
+    CHECK(bench.launch(0).start_iteration == 1);
+    bench.report(0, 2).report(0, 3).store(0, 3).end(0, EndKind::paused);
+    CHECK(bench.state(0).state == TrialState::paused);
+  }
+  SECTION("unless it is unpaused before") {
+    bench.suggest(1);
+    bench.scheduler.result = [](SchedulerContext& context, const Trial&, const Result&) {
+      context.unpause(TrialId{0});
+      return Decision::proceed;
+    };
+    bench.report(1, 1);
+    bench.report(0, 2).report(0, 3);
+    CHECK(bench.ever<Pause>().size() == 1);
+  }
+}
+
+TEST_CASE("a clone that was killed before it had its checkpoint is made in the next session",
+          "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench bench(options);
+  bench.begin(options).join(0, 2).suggest(0).suggest(1);
+  bench.report(0, 1).store(0, 1).report(1, 1).store(1, 1);
+  bench.scheduler.result = [](SchedulerContext& context, const Trial& trial, const Result&) {
+    if (trial.id() == TrialId{1}) {
+      CHECK(context.exploit(TrialId{1}, TrialId{0}, Config(Json{{"x", 7}})));
+    }
+    return Decision::proceed;
+  };
+  bench.report(1, 2).end(1, EndKind::stopped);
+  REQUIRE(bench.launch(1).adopt_as);
+  bench.begin(options).join(0, 2);
+  REQUIRE(bench.launch(1).adopt_as);
+  CHECK(bench.launch(1).incarnation == 3);
+  CHECK(bench.launch(1).config["x"].get<int>() == 7);
+  CHECK(bench.launch(1).checkpoint->trial_name == bench.launch(0).trial_name);
+  CHECK(bench.launch(1).start_iteration == 2);
+}
+
 TEST_CASE("a function of resources is not asked again in a replay", "[session]") {
   EngineOptions options = with_retries();
   options.resources.of = [](const Config&) { return Resources{.cpu = 2}; };

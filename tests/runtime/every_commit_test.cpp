@@ -13,7 +13,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <tune/registry.hpp>
 #include <tune/schedulers/asha.hpp>
+#include <tune/schedulers/builtin.hpp>
 #include <tune/schedulers/fifo.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/random.hpp>
@@ -42,6 +44,7 @@ double learn(const Config& config, double state, std::int64_t iteration) {
 
 /// A later scheduler or searcher is another line here.
 std::vector<Case> cases() {
+  register_builtin_schedulers();
   const auto random_space = [](Experiment& e) {
     e.space = {{"x", uniform(0, 1)}, {"n", randint(0, 3)}};
     e.num_samples = 6;
@@ -61,6 +64,24 @@ std::vector<Case> cases() {
       second(e);
     };
   };
+  const auto by_name = [&](const char* name, Json options, std::int64_t steps = 4,
+                           std::int64_t snapshot_every = 7) {
+    options["name"] = name;
+    return Case{options.dump(),
+                [=](Experiment& e) {
+                  random_space(e);
+                  e.scheduler = make_scheduler(name, options);
+                },
+                steps, snapshot_every};
+  };
+  const Json halving = {{"max_t", 4}, {"reduction_factor", 2}};
+  const auto population = [](bool synch) {
+    return Json{{"time_attr", "training_iteration"},
+                {"perturbation_interval", 2},
+                {"quantile_fraction", 0.5},
+                {"hyperparam_mutations", {{"x", {{"kind", "uniform"}, {"low", 0}, {"high", 1}}}}},
+                {"synch", synch}};
+  };
   const auto every_second = [](Experiment& e) { e.checkpoint.every = 2; };
   return {
       {"fifo, random", random_space},
@@ -76,6 +97,21 @@ std::vector<Case> cases() {
                                      [](Experiment& e) {
                                        e.stop = {{"training_iteration", 3}};
                                      })},
+      by_name("asha", {{"type", "promotion"}, {"max_t", 4}, {"reduction_factor", 2}}),
+      by_name("async_hyperband", {{"max_t", 4}, {"reduction_factor", 2}, {"brackets", 2}}),
+      by_name("hyperband", halving),
+      by_name("hyperband", halving, 4, 0),
+      by_name("bohb", halving),
+      by_name("successive_halving", halving),
+      by_name("pasha", halving),
+      by_name("median_stopping", {{"time_attr", "training_iteration"},
+                                  {"grace_period", 1},
+                                  {"min_samples_required", 2},
+                                  {"min_time_slice", 1},
+                                  {"hard_stop", false}}),
+      by_name("pbt", population(true), 6),
+      by_name("pbt", population(true), 6, 0),
+      by_name("resource_changing", {{"base", {{"name", "asha"}, {"max_t", 4}}}}),
   };
 }
 

@@ -133,6 +133,8 @@ void SteppedExperiment::carry_out(engine::Command& command) {
     }
   } else if (const auto* pause = std::get_if<engine::Pause>(&command)) {
     if (Running* trial = find(pause->trial, pause->incarnation)) trial->pause = true;
+  } else if (const auto* due = std::get_if<engine::Save>(&command)) {
+    if (Running* trial = find(due->trial, due->incarnation)) trial->save_due = true;
   } else if (const auto* doomed = std::get_if<engine::DeleteCheckpoint>(&command)) {
     (void)store_.remove(doomed->checkpoint.trial_name, doomed->checkpoint.directory_name);
   } else if (const auto* finish = std::get_if<engine::Finish>(&command)) {
@@ -157,8 +159,19 @@ void SteppedExperiment::launch(const engine::Launch& launch) {
   if (!whole) throw std::logic_error(whole.error().message);
   std::int64_t iteration = 0;
   std::ifstream(store_.path(name, directory) / "state") >> iteration >> trial.state;
+  trial.saved = launch.start_iteration;
+  if (launch.adopt_as) return adopt(trial);
   if (iteration != launch.start_iteration) throw std::logic_error("a checkpoint of another time");
-  trial.saved = iteration;
+}
+
+// Another trial's checkpoint becomes one of its own.
+void SteppedExperiment::adopt(Running& trial) {
+  const engine::Launch& launch = trial.launch;
+  const auto& [name, directory] = *launch.checkpoint;
+  auto made = store_.adopt(name, directory, launch.checkpoint_files.get(), launch.trial_name,
+                           *launch.adopt_as);
+  if (!made) throw std::logic_error(made.error().message);
+  tell_stored(trial, *launch.adopt_as, std::move(made).value());
 }
 
 // One trial goes on until it waits; false if all of them wait.
@@ -171,6 +184,8 @@ bool SteppedExperiment::step() {
     } else if (trial.pause) {
       save(trial);
       end_trial(trial, engine::EndKind::paused);
+    } else if (trial.save_due) {
+      save(trial);
     } else if (waits) {
       continue;
     } else if (trial.iteration == options_.steps) {
@@ -198,6 +213,7 @@ void SteppedExperiment::train(Running& trial) {
 }
 
 void SteppedExperiment::save(Running& trial) {
+  trial.save_due = false;
   if (trial.saved == trial.iteration) return;
   const std::string name = engine::own_checkpoint_name(trial.launch, trial.iteration);
   auto pending = store_.begin(trial.launch.trial_name, name);
@@ -209,9 +225,14 @@ void SteppedExperiment::save(Running& trial) {
   auto manifest = pending.value().commit();
   if (!manifest) throw std::logic_error(manifest.error().message);
   trial.saved = trial.iteration;
+  tell_stored(trial, name, std::move(manifest).value());
+}
+
+void SteppedExperiment::tell_stored(Running& trial, const std::string& name,
+                                    core::CheckpointManifest files) {
   tell(trial, engine::CheckpointStored{
                   name, trial.iteration, 0.5 * static_cast<double>(trial.iteration),
-                  std::make_shared<const core::CheckpointManifest>(std::move(manifest).value())});
+                  std::make_shared<const core::CheckpointManifest>(std::move(files))});
 }
 
 void SteppedExperiment::tell(Running& trial, engine::TrialReport report) {

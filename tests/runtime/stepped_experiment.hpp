@@ -52,6 +52,7 @@ class SteppedExperiment {
     std::optional<std::int64_t> saved;
     bool stop = false;
     bool pause = false;
+    bool save_due = false;
     bool save_at_stop = false;
   };
 
@@ -62,7 +63,9 @@ class SteppedExperiment {
   void launch(const engine::Launch& launch);
   bool step();
   void train(Running& trial);
+  void adopt(Running& trial);
   void save(Running& trial);
+  void tell_stored(Running& trial, const std::string& name, core::CheckpointManifest files);
   void tell(Running& trial, engine::TrialReport report);
   void end_trial(Running& trial, engine::EndKind kind);
   [[nodiscard]] Running* find(TrialId id, std::uint32_t incarnation);

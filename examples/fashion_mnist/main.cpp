@@ -1,6 +1,7 @@
 // Which small neural network classifies the images of Fashion-MNIST best? Random search proposes
-// configurations, ASHA stops most of them after an epoch or three, and the best one's network is
-// tested once, at the end, on images that had no part in the search.
+// configurations, ASHA (or the scheduler of --scheduler) stops most of them after an epoch or
+// three, and the best one's network is tested once, at the end, on images that had no part in the
+// search.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -35,6 +37,35 @@ tune::SearchSpace search_space() {
   };
 }
 
+/// Whether the scheduler itself ends trials at max_epochs.
+bool bounds_trials(const std::string& scheduler) {
+  return scheduler != "fifo" && scheduler != "median_stopping" && scheduler != "pbt";
+}
+
+std::unique_ptr<tune::TrialScheduler> make_scheduler(const Options& options) {
+  const std::string& name = options.scheduler;
+  const auto max_t = static_cast<double>(options.max_epochs);
+  if (name == "asha_promotion") {
+    return tune::asha({.max_t = max_t, .reduction_factor = 3, .type = tune::AshaType::promotion});
+  }
+  if (name == "hyperband") return tune::hyperband({.max_t = max_t, .reduction_factor = 3});
+  if (name == "successive_halving") {
+    return tune::successive_halving({.max_t = max_t, .reduction_factor = 3});
+  }
+  if (name == "pasha") return tune::pasha({.max_t = max_t, .reduction_factor = 3});
+  if (name == "median_stopping") {
+    return tune::median_stopping({.time_attr = "training_iteration", .grace_period = 1});
+  }
+  if (name == "pbt") {
+    return tune::pbt({.time_attr = "training_iteration",
+                      .perturbation_interval = 2,
+                      .hyperparam_mutations = {{"lr", tune::loguniform(1e-4, 1e-1)},
+                                               {"dropout", tune::uniform(0.0, 0.5)}}});
+  }
+  if (name == "fifo") return tune::fifo();
+  return tune::asha({.max_t = max_t, .grace_period = 1, .reduction_factor = 3});
+}
+
 tune::ResultGrid search(const Options& options) {
   tune::SearchSpace space = search_space();
   if (options.data != tune::trainables::fashion_mnist_folder) space.add("data", options.data);
@@ -46,12 +77,13 @@ tune::ResultGrid search(const Options& options) {
       .mode = tune::Mode::max,
       .num_samples = options.samples,
       .searcher = tune::random_search(),
-      .scheduler = tune::asha({.max_t = static_cast<double>(options.max_epochs),
-                               .grace_period = 1,
-                               .reduction_factor = 3}),
+      .scheduler = make_scheduler(options),
       .checkpoint = {.every = 1, .keep = 1},
       .seed = options.seed,
   };
+  if (!bounds_trials(options.scheduler)) {
+    experiment.stop = {{"training_iteration", static_cast<double>(options.max_epochs)}};
+  }
   if (options.cpus) experiment.local.cpus = *options.cpus;
   return tune::tune_run<Mlp>(experiment);
 }

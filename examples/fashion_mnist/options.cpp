@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iostream>
@@ -14,12 +15,19 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr const char* introduction =
-    "Searches a small neural network for Fashion-MNIST: random search under ASHA.\n\n"
+    "Searches a small neural network for Fashion-MNIST: random search under ASHA or another "
+    "scheduler.\n\n"
     "usage: fashion_mnist [options]";
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text,
                          const std::string& allowed) {
   throw std::invalid_argument("--" + option + " is " + text + ", allowed is " + allowed);
+}
+
+std::string all_schedulers() {
+  std::string all;
+  for (const char* name : scheduler_names) all += (all.empty() ? "" : ", ") + std::string(name);
+  return all;
 }
 
 // Numbers are read here and not by Boost, which takes "-1" for a large unsigned number and does not
@@ -49,6 +57,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   description.add_options()                                                                //
       ("samples", text("27"), "configurations to try")                                     //
       ("max-epochs", text("9"), "epochs that the best of them are trained for")            //
+      ("scheduler", text("asha"), ("one of " + all_schedulers()).c_str())                  //
       ("storage", text(""), "folder for the results (default: ~/tune_results)")            //
       ("name", text(""), "name of the experiment, a new folder there (default: made up)")  //
       ("seed", text("1"), "seed of all that is drawn")                                     //
@@ -78,6 +87,11 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   Options options;
   options.samples = number<std::int64_t>(values, "samples", 1, "a whole number from 1");
   options.max_epochs = number<std::int64_t>(values, "max-epochs", 1, "a whole number from 1");
+  options.scheduler = values["scheduler"].as<std::string>();
+  if (std::find(scheduler_names.begin(), scheduler_names.end(), options.scheduler) ==
+      scheduler_names.end()) {
+    refuse("scheduler", options.scheduler, all_schedulers());
+  }
   options.storage = values["storage"].as<std::string>();
   options.name = values["name"].as<std::string>();
   options.seed = number<std::uint64_t>(values, "seed", 0, "a whole number from 0");

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -352,6 +353,9 @@ TEST_CASE("RE-07: what a journal that is too old does not know is set aside", "[
     has_kept_trial = has_kept_trial || entry.path().filename().string().starts_with("left_over_0");
   }
   CHECK(has_kept_trial);
+  std::ostringstream report;
+  fsck(third.path()).print(report);
+  INFO(report.str());
   CHECK(fsck(third.path()).is_sound());
 }
 

@@ -33,14 +33,28 @@ constexpr std::string_view schedulers_usage =
 struct Case {
   std::string name;
   Json options = Json::object();
+
+  [[nodiscard]] std::string label() const {
+    return options.contains("type") ? name + " " + options.at("type").get<std::string>() : name;
+  }
 };
 
 // A line a scheduler.
 std::vector<Case> cases() {
+  const Json halving = {{"max_t", 81}, {"reduction_factor", 3}};
+  const Json population = {
+      {"time_attr", "training_iteration"},
+      {"perturbation_interval", 2},
+      {"hyperparam_mutations", {{"x", {{"kind", "uniform"}, {"low", 0}, {"high", 1}}}}}};
   return {
       {"fifo"},
-      {"asha", {{"max_t", 81}, {"reduction_factor", 3}}},
-      {"pasha", {{"max_t", 81}, {"reduction_factor", 3}}},
+      {"asha", halving},
+      {"asha", {{"type", "promotion"}, {"max_t", 81}, {"reduction_factor", 3}}},
+      {"hyperband", halving},
+      {"successive_halving", halving},
+      {"pasha", halving},
+      {"median_stopping", {{"time_attr", "training_iteration"}, {"grace_period", 1}}},
+      {"pbt", population},
       {"resource_changing", {{"base", {{"name", "asha"}, {"max_t", 81}}}}},
   };
 }
@@ -54,7 +68,8 @@ class Crowd {
   /// Another trial comes to its first milestone, and what is chosen then to its next.
   void step() {
     const TrialId id{next_++};
-    const Trial& trial = context_.add(Trial(id));
+    Trial& trial = context_.add(Trial(id, Config(Json{{"x", 0.5}})));
+    trial.set_checkpoint_iteration(1);
     scheduler_->on_trial_added(context_, trial);
     context_.set_state(id, TrialState::running);
     carry_out();
@@ -110,6 +125,11 @@ class Crowd {
         if (trial != nullptr && trial->state() == TrialState::paused) {
           context_.set_state(unpause->trial, TrialState::pending);
         }
+      } else if (const auto* exploit = std::get_if<ExploitTrial>(&request)) {
+        Trial& trial = *context_.find_mutable(exploit->target);
+        trial.set_incarnation(trial.incarnation() + 1);
+        trial.set_config(exploit->config);
+        context_.set_state(exploit->target, TrialState::pending);
       }
     }
   }
@@ -130,7 +150,7 @@ void measure(const Reporter& reporter, const Case& subject) {
   std::vector<Sample> fewest;  // of the smallest size
   for (const std::size_t size : sizes) {
     Measurement measurement{.name = "schedulers/on_trial_result",
-                            .parameters = {{"scheduler", subject.name}, {"trials", size}},
+                            .parameters = {{"scheduler", subject.label()}, {"trials", size}},
                             .unit = "us",
                             .limit_is = "with 100 trials",
                             .samples = {}};

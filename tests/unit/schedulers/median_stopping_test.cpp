@@ -65,6 +65,31 @@ TEST_CASE("SC-11: only others that have a value at that time count, ended or not
   CHECK(bench.report(3, 1, 9) == Decision::stop);  // both are gone, their values stay
 }
 
+// The steps that six trials side by side made, a value of the last in step 3 given.
+std::vector<int> steps_side_by_side(double third_of_last) {
+  const std::vector<double> values = {1.0, 1.1, 1.2, 1.3, 0.5, 0.4};
+  SchedulerBench bench(median_stopping(by_iteration(2, 3)), Mode::min);
+  std::vector<int> steps(values.size(), 0);
+  for (int step = 1; step <= 10; ++step) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t id = (i + static_cast<std::size_t>(step)) % values.size();  // none leads
+      if (steps[id] != step - 1) continue;  // it was stopped
+      const bool is_it = id == 5 && step == 3;
+      const Decision decision = bench.report(id, step, is_it ? third_of_last : values[id]);
+      steps[id] = step;
+      if (decision == Decision::stop) steps[id] = -step;
+    }
+  }
+  return steps;
+}
+
+TEST_CASE("ME-01: NaN from one trial does not poison the averages of others", "[ME-01]") {
+  const std::vector<int> steps = steps_side_by_side(test::nan);
+  for (const std::size_t id : {0U, 4U, 5U}) CHECK(steps[id] == 10);
+  for (const std::size_t id : {2U, 3U}) CHECK(steps[id] < 0);
+  CHECK(steps == steps_side_by_side(0.4));
+}
+
 TEST_CASE("Vizier paper, section 3.2.2: the best value against the median of running averages",
           "[median_stopping]") {
   SchedulerBench bench(median_stopping(by_iteration(1, 3)), Mode::max);

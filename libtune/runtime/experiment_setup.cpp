@@ -24,72 +24,6 @@
 namespace tune::runtime {
 namespace {
 
-/// Stands in an Experiment where a scheduler was that a run has taken: a second run must not
-/// quietly go on without it.
-class TakenScheduler final : public TrialScheduler {
- public:
-  explicit TakenScheduler(Json options) : options_(std::move(options)) {}
-  Decision on_trial_result(SchedulerContext&, const Trial&, const Result&) override {
-    throw std::logic_error("this scheduler was given to a run");
-  }
-  [[nodiscard]] Json options() const override { return options_; }
-
- private:
-  Json options_;
-};
-
-/// The same for a searcher.
-class TakenSearcher final : public Searcher {
- public:
-  explicit TakenSearcher(Json options) : options_(std::move(options)) {}
-  void setup(const SearcherSetup&) override { throw_taken(); }
-  Suggestion suggest(const SuggestionRequest&) override { throw_taken(); }
-  [[nodiscard]] Json options() const override { return options_; }
-
- private:
-  [[noreturn]] static void throw_taken() {
-    throw std::logic_error("this searcher was given to a run");
-  }
-  Json options_;
-};
-
-void refuse_taken(const Experiment& experiment) {
-  const auto refuse = [](const std::string& what, const Json& options) {
-    throw std::invalid_argument(what + " " + name_in(options) +
-                                ": it was given to a run before, and an object serves one run; "
-                                "give the experiment a new one");
-  };
-  if (dynamic_cast<const TakenScheduler*>(experiment.scheduler.get()) != nullptr) {
-    refuse("scheduler", experiment.scheduler->options());
-  }
-  if (dynamic_cast<const TakenSearcher*>(experiment.searcher.get()) != nullptr) {
-    refuse("searcher", experiment.searcher->options());
-  }
-}
-
-/// Fills in the defaults for as long as the definition is looked at.
-class DefaultsFilled {
- public:
-  explicit DefaultsFilled(Experiment& experiment)
-      : experiment_(experiment),
-        has_own_scheduler_(experiment.scheduler != nullptr),
-        has_own_searcher_(experiment.searcher != nullptr) {
-    if (!has_own_scheduler_) experiment.scheduler = fifo();
-    if (!has_own_searcher_) experiment.searcher = random_search();
-  }
-  ~DefaultsFilled() {
-    if (!has_own_scheduler_) experiment_.scheduler.reset();
-    if (!has_own_searcher_) experiment_.searcher.reset();
-  }
-  DefaultsFilled(const DefaultsFilled&) = delete;
-  DefaultsFilled& operator=(const DefaultsFilled&) = delete;
-
- private:
-  Experiment& experiment_;
-  const bool has_own_scheduler_;
-  const bool has_own_searcher_;
-};
-
 Json describe_resources(const Resources& resources) {
   if (resources.of) return "function";
   return {{"cpu", resources.cpu},
@@ -179,53 +113,6 @@ Contents usable_contents(const Experiment& experiment, const ExperimentInfo& inf
   return contents;
 }
 
-/// How many trials there will be; empty: no end is known.
-std::optional<std::uint64_t> bound_trials(const engine::SuggestionSource& suggestions,
-                                          std::int64_t max_trials) {
-  std::optional<std::uint64_t> total = suggestions.total();
-  if (max_trials < 0) return total;
-  const auto bound = static_cast<std::uint64_t>(max_trials);
-  return total ? std::min(*total, bound) : bound;
-}
-
-engine::EngineOptions engine_options(const TrainableSpec& trainable, const Experiment& experiment,
-                                     const ExperimentInfo& info,
-                                     const engine::SuggestionSource& suggestions) {
-  engine::EngineOptions options;
-  options.objective = info.objective;
-  options.searcher_objective = suggestions.searcher().objective();
-  options.searcher_wants_results = suggestions.searcher().wants_results();
-  options.strict_metric = experiment.strict_metric;
-  options.max_trials = bound_trials(suggestions, experiment.max_trials);
-  // Each counts as a trial, so that a run with a bound on those never gets here; one without gives
-  // up at 1,000.
-  options.max_infeasible = 10 * options.max_trials.value_or(100);
-  options.max_concurrent = experiment.max_concurrent;
-  options.resources = experiment.resources;
-  options.stop = experiment.stop;
-  options.checkpoint = experiment.checkpoint;
-  options.trainable_checkpoints = trainable.checkpoints;
-  options.max_failures = experiment.failure.max_failures;
-  options.retry_pause = experiment.failure.retry_pause;
-  options.max_retry_pause = experiment.failure.max_retry_pause;
-  options.max_experiment_failures = experiment.failure.max_experiment_failures;
-  options.fail_fast = experiment.failure.fail_fast;
-  options.seed = info.seed;
-  options.time_budget = experiment.time_budget;
-  return options;
-}
-
-engine::SuggestionOptions suggestion_options(const Experiment& experiment,
-                                             const ExperimentInfo& info) {
-  engine::SuggestionOptions options;
-  options.objective = info.objective;
-  options.seed = info.seed;
-  options.num_samples = experiment.num_samples;
-  options.points_to_evaluate = experiment.points_to_evaluate;
-  options.avoid_duplicates = experiment.avoid_duplicates;
-  return options;
-}
-
 /// At which iteration a trial ends at the latest; empty if that is not known.
 std::optional<std::int64_t> bound_iterations(const Experiment& experiment) {
   std::optional<double> bound;
@@ -249,7 +136,7 @@ std::optional<std::int64_t> bound_iterations(const Experiment& experiment) {
 report::ExpectedWork expected_work(const Experiment& experiment,
                                    const engine::SuggestionSource& suggestions) {
   report::ExpectedWork work;
-  if (const auto trials = bound_trials(suggestions, experiment.max_trials)) {
+  if (const auto trials = engine::bound_trials(suggestions, experiment.max_trials)) {
     work.trials = static_cast<std::int64_t>(std::min<std::uint64_t>(*trials, INT64_MAX));
   }
   work.max_iterations = bound_iterations(experiment);
@@ -273,16 +160,11 @@ std::vector<std::shared_ptr<Callback>> callbacks_of(const Experiment& experiment
 /// Makes the objects that run the experiment; takes searcher and scheduler.
 engine::EngineOptions make_engine(const TrainableSpec& trainable, Experiment& experiment,
                                   ExperimentSetup& setup) {
-  const Json searcher_options = experiment.searcher->options();
-  setup.suggestions = std::make_shared<engine::SuggestionSource>(
-      experiment.space, suggestion_options(experiment, setup.info), std::move(experiment.searcher));
-  experiment.searcher = std::make_unique<TakenSearcher>(searcher_options);
+  setup.suggestions = engine::take_searcher(experiment, setup.info);
   setup.hub->expect(expected_work(experiment, *setup.suggestions));
   engine::EngineOptions options =
-      engine_options(trainable, experiment, setup.info, *setup.suggestions);
-  setup.engine = std::make_unique<engine::Engine>(
-      options, std::exchange(experiment.scheduler,
-                             std::make_unique<TakenScheduler>(experiment.scheduler->options())));
+      engine::engine_options(trainable, experiment, setup.info, *setup.suggestions);
+  setup.engine = std::make_unique<engine::Engine>(options, engine::take_scheduler(experiment));
   return options;
 }
 
@@ -338,8 +220,8 @@ void go_on(const TrainableSpec& trainable, Experiment& experiment, const store::
 ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& experiment) {
   register_builtin_schedulers();
   register_builtin_searchers();
-  refuse_taken(experiment);
-  const DefaultsFilled defaults(experiment);
+  engine::refuse_taken(experiment);
+  const engine::DefaultsFilled defaults(experiment, fifo(), random_search());
   check_definition(trainable, experiment);
 
   ExperimentSetup setup;

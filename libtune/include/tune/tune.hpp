@@ -35,8 +35,11 @@
 #include <tune/searcher.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/random.hpp>
+#include <tune/simulate.hpp>
 #include <tune/stop.hpp>
+#include <tune/timeline.hpp>
 #include <tune/track.hpp>
 #include <tune/trainable.hpp>
 #include <tune/trial.hpp>
 #include <tune/tune_run.hpp>
+#include <tune/workload.hpp>

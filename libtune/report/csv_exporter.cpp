@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/json_text.hpp"
-#include "csv_text.hpp"
+#include "report/csv_text.hpp"
 #include "file_tail.hpp"
 
 namespace tune::report {

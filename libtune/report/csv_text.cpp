@@ -1,4 +1,4 @@
-#include "csv_text.hpp"
+#include "report/csv_text.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "csv_text.hpp"
+#include "report/csv_text.hpp"
 #include "row_file.hpp"
 
 namespace tune::report {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/json_text.hpp"
-#include "csv_text.hpp"
+#include "report/csv_text.hpp"
 #include "experiment_files.hpp"
 #include "row_file.hpp"
 #include "value_in_scope.hpp"

@@ -36,7 +36,7 @@ void Stage::loop() {
       drain_inbox();
       continue;
     }
-    if (is_stranded()) {
+    if (!is_driver_due && is_stranded()) {
       if (std::exchange(is_given_up_, true)) throw std::logic_error("simulate: no end");
       inbox_.emplace_back(
           engine::StopRequested{"nothing can happen any more: " + setup_.engine->waiting_reason(),

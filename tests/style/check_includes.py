@@ -55,6 +55,8 @@ FOLDERS = [
     Folder("libtune/report", own=["report", "core"], others=[JSON, SYSTEM]),
     Folder("libtune/runtime", own=["runtime", "engine", "store", "report", "core"], public=PLUGINS,
            others=[JSON, CAF, PROGRAM_OPTIONS, SYSTEM]),
+    # A real Trainable has real checkpoints.
+    Folder("libtune/sim/trainable_workload.cpp", own=["core"], others=[JSON, SYSTEM]),
     Folder("libtune/sim", own=["sim", "engine", "report", "core"], public=PLUGINS, others=[JSON],
            pure=True),
     Folder("schedulers", own=["core"], public=["tune/schedulers/"], others=[JSON, EIGEN], pure=True),

@@ -1,0 +1,269 @@
+#include <any>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include <tune/random.hpp>
+#include <tune/registry.hpp>
+#include <tune/schedulers/builtin.hpp>
+#include <tune/simulate.hpp>
+
+#include "support/seed.hpp"
+
+namespace tune::test {
+namespace {
+
+constexpr std::int64_t last_iteration = 9;
+
+/// Falls with the iteration towards `x`; a step takes one second.
+std::unique_ptr<Workload> falling() {
+  return curve_model([](const Config& config, std::int64_t iteration) {
+    const double loss = config["x"].get<double>() + 1 / static_cast<double>(iteration);
+    return SimulatedStep{.metrics = {{"loss", loss}}, .done = iteration >= last_iteration};
+  });
+}
+
+Experiment small_experiment(const std::string& scheduler = "fifo",
+                            const Json& options = Json::object()) {
+  register_builtin_schedulers();
+  Experiment experiment;
+  experiment.space = {{"x", uniform(0, 1)}};
+  experiment.metric = "loss";
+  experiment.mode = Mode::min;
+  experiment.num_samples = 8;
+  experiment.seed = 5;
+  experiment.scheduler = make_scheduler(scheduler, options);
+  return experiment;
+}
+
+Cluster slots(double cpus) {
+  Cluster cluster;
+  cluster.node.cpus = cpus;
+  return cluster;
+}
+
+TEST_CASE("a simulation takes the time that its steps say", "[simulate]") {
+  const Simulation simulation = simulate(small_experiment(), slots(2), falling());
+  CHECK(simulation.results.size() == 8);
+  CHECK(simulation.timeline.end_s == Approx(4 * 9));
+  CHECK(simulation.timeline.mean_utilisation() == Approx(1));
+  CHECK(simulation.busy_s == Approx(8 * 9));
+  for (const TrialResult& trial : simulation.results) {
+    CHECK(trial.state == TrialState::terminated);
+    CHECK(trial.history().size() == 9);
+  }
+  const TrialResult best = simulation.results.best();
+  CHECK(simulation.timeline.incumbents.back().trial == best.id);
+}
+
+TEST_CASE("a simulation charges start-up, checkpoints and thinking", "[simulate]") {
+  Experiment experiment = small_experiment();
+  experiment.num_samples = 1;
+  experiment.checkpoint.every = 3;
+  Cluster cluster = slots(1);
+  cluster.startup_s = 10;
+  cluster.save_s = 100;
+  cluster.suggestion_s = 1000;
+  const Simulation simulation = simulate(experiment, cluster, falling());
+  // The third save falls into the end.
+  CHECK(simulation.timeline.end_s == Approx(1000 + 10 + 9 + 3 * 100));
+
+  Experiment other = small_experiment();
+  other.num_samples = 1;
+  Cluster thinking = slots(1);
+  thinking.decision_s = 0.5;
+  CHECK(simulate(other, thinking, falling()).timeline.end_s > 9);
+}
+
+TEST_CASE("definitions and clusters that cannot work are refused", "[simulate]") {
+  Experiment experiment = small_experiment();
+  Cluster cluster;
+  cluster.drop_chance = 2;
+  CHECK_THROWS_WITH(simulate(experiment, cluster, falling()),
+                    "cluster: drop_chance must be from 0 to 1, is 2");
+  experiment.resources.cpu = 3;
+  CHECK_THROWS_AS(simulate(experiment, slots(2), falling()), std::invalid_argument);
+  experiment.resources.cpu = 1;
+  CHECK(simulate(experiment, slots(2), falling()).results.size() == 8);
+  CHECK_THROWS_AS(simulate(experiment, slots(2), falling()), std::invalid_argument);
+  const auto endless = curve_model([](const Config&, std::int64_t) {
+    return SimulatedStep{.metrics = {{"loss", 1}}, .seconds = INFINITY};
+  });
+  CHECK_THROWS_AS(simulate(small_experiment(), slots(2), endless), std::invalid_argument);
+}
+
+TEST_CASE("a simulation ends when no node will come back", "[simulate]") {
+  Cluster cluster = slots(1);
+  cluster.node_losses = 0.2;
+  const Simulation simulation = simulate(small_experiment(), cluster, falling());
+  CHECK(simulation.results.interrupted());
+  CHECK(simulation.results.experiment_end().unfinished_trials == 1);
+}
+
+TEST_CASE("curves are read from CSV and JSON", "[simulate]") {
+  std::istringstream csv(
+      "trial_id,training_iteration,loss,time_this_iter_s\n"
+      "a,1,0.9,2\na,2,0.8,2\nb,1,0.7,5\n");
+  Experiment experiment = small_experiment();
+  experiment.num_samples = 2;
+  const Simulation simulation =
+      simulate(experiment, slots(1), curve_table(CurveTable::from_csv(csv)));
+  CHECK(simulation.timeline.end_s == Approx(4 + 5));
+  CHECK(simulation.results.best().id == TrialId{1});
+  const CurveTable table =
+      CurveTable::from_json({{{{"loss", 0.5}, {"time_this_iter_s", 3}}, {{"loss", 0.4}}}});
+  CHECK(table.size() == 1);
+  CHECK(table[0][0].seconds == 3);
+  CHECK(table[0][1].metrics.at("loss").as_double() == 0.4);
+  std::istringstream gap("training_iteration,loss\n2,0.5\n");
+  CHECK_THROWS_WITH(CurveTable::from_csv(gap),
+                    "curve table, line 2: training_iteration is 2, want 1");
+}
+
+/// Counts its steps, which take longer and longer, and can save the count.
+class Counter : public Trainable {
+ public:
+  Metrics step() override {
+    ++count_;
+    return {{"loss", 1.0 / count_}, {"simulated_seconds", count_}, {"done", count_ == 3}};
+  }
+  void save_checkpoint(const std::filesystem::path&) override {}
+  void load_checkpoint(const std::filesystem::path&) override {}
+
+ private:
+  int count_ = 0;
+};
+
+TEST_CASE("a Trainable says how long its steps would take", "[simulate]") {
+  Experiment experiment = small_experiment();
+  experiment.num_samples = 2;
+  const Simulation simulation = simulate(experiment, slots(1), trainable_workload<Counter>());
+  CHECK(simulation.timeline.end_s == Approx(2 * (1 + 2 + 3)));
+  CHECK_FALSE(simulation.results[0].metrics.contains("simulated_seconds"));
+}
+
+TEST_CASE("a timeline is bounded, and written as CSV and SVG", "[simulate]") {
+  Experiment experiment = small_experiment();
+  experiment.num_samples = 500;
+  const Simulation simulation = simulate(experiment, slots(3), falling());
+  CHECK(simulation.timeline.samples.size() <= 1024);
+  CHECK(simulation.timeline.samples.size() > 256);
+  std::ostringstream csv;
+  simulation.timeline.write_csv(csv);
+  CHECK(csv.str().starts_with("time_s,utilisation,running,queue,paused,incumbent\r\n0,1,3,"));
+  std::ostringstream svg;
+  simulation.timeline.write_svg(svg);
+  CHECK(svg.str().find("incumbent") != std::string::npos);
+  CHECK(svg.str().ends_with("</svg>\n"));
+  CHECK(simulation.timeline.time_to(-1) == std::nullopt);
+}
+
+/// Watches that each start's iterations come one after the other from where it begins.
+class Watched final : public Workload {
+ public:
+  explicit Watched(std::uint64_t seed) : seed_(seed) {}
+
+  SimulatedStep step(const SimulatedStart& start, std::int64_t iteration) override {
+    std::int64_t& next = next_[start.number];
+    if (next == 0) next = start.start_iteration + 1;
+    CHECK(iteration == next++);
+    Random random(seed_, "curve", start.trial.value(), static_cast<std::uint64_t>(iteration));
+    if (random.uniform() < 0.01) throw std::runtime_error("boom");
+    return {.metrics = {{"loss", random.uniform() < 0.02 ? NAN : random.uniform()}},
+            .seconds = random.below(4) == 0 ? 0 : random.uniform(),
+            .done = iteration >= 20};
+  }
+  void end(const SimulatedStart& start, SimulatedEnd) override { next_.erase(start.number); }
+  [[nodiscard]] std::size_t open_starts() const { return next_.size(); }
+
+ private:
+  std::uint64_t seed_;
+  std::map<std::uint64_t, std::int64_t> next_;
+};
+
+Cluster faulty_cluster(Random& random) {
+  Cluster cluster;
+  cluster.nodes = 1 + static_cast<std::int64_t>(random.below(4));
+  cluster.node.cpus = static_cast<double>(1 + random.below(3));
+  const auto maybe = [&](double value) { return random.below(2) == 0 ? 0 : value; };
+  cluster.startup_s = maybe(0.3);
+  cluster.save_s = maybe(0.2);
+  cluster.load_s = maybe(0.1);
+  cluster.straggler_sd = maybe(0.5);
+  cluster.drop_chance = maybe(0.03);
+  cluster.step_failure_chance = maybe(0.02);
+  cluster.node_losses = maybe(0.02);
+  cluster.node_return_s = cluster.node_losses > 0 ? 5 : 0;
+  cluster.suggestion_s = maybe(0.05);
+  cluster.decision_s = maybe(0.02);
+  return cluster;
+}
+
+struct Faulty {
+  std::string grid;
+  std::uint64_t events = 0;
+};
+
+Faulty run_faulty(std::uint64_t seed) {
+  static const std::vector<std::pair<std::string, Json>> schedulers = {
+      {"fifo", Json::object()},
+      {"asha", {{"max_t", 16}, {"reduction_factor", 2}}},
+      {"asha", {{"max_t", 16}, {"reduction_factor", 2}, {"type", "promotion"}}},
+      {"async_hyperband",
+       {{"max_t", 16}, {"reduction_factor", 2}, {"brackets", 3}, {"type", "promotion"}}},
+      {"successive_halving", {{"max_t", 9}, {"reduction_factor", 3}}},
+      {"hyperband", {{"max_t", 9}, {"reduction_factor", 3}}}};
+  Random random(seed, "faulty simulation");
+  const auto& [name, options] = schedulers[random.below(schedulers.size())];
+  const Cluster cluster = faulty_cluster(random);
+  Experiment experiment = small_experiment(name, options);
+  experiment.seed = seed;
+  experiment.num_samples = 1 + static_cast<std::int64_t>(random.below(25));
+  experiment.checkpoint.every = static_cast<std::int64_t>(random.below(4));
+  experiment.failure.max_failures = static_cast<std::int64_t>(random.below(4)) - 1;
+  if (experiment.failure.max_failures < 0) experiment.time_budget = Time(200);
+  experiment.failure.retry_pause = Time(static_cast<double>(random.below(2)));
+  Watched work(seed);
+  const Simulation simulation = simulate(experiment, cluster, work);
+
+  CHECK(work.open_starts() == 0);
+  const ExperimentEnd& end = simulation.results.experiment_end();
+  CHECK(end.error.empty());
+  CHECK_FALSE(end.interrupted);
+  CHECK(end.unfinished_trials >= 0);
+  for (const TrialResult& trial : simulation.results) {
+    std::int64_t iteration = 0;
+    double time_s = 0;
+    for (const Result& result : trial.history()) {
+      CHECK(result.training_iteration == ++iteration);  // in order, each once
+      CHECK(result.time_total_s >= time_s);
+      time_s = result.time_total_s;
+    }
+    CHECK(iteration <= 20);
+    if (options.contains("max_t")) CHECK(iteration <= options["max_t"].get<int>() + 2);
+    CHECK((trial.state == TrialState::terminated || trial.state == TrialState::error ||
+           end.unfinished_trials > 0));
+  }
+  return {simulation.results.json().dump(), simulation.events};
+}
+
+TEST_CASE("whole experiments under faults keep their promises", "[simulate]") {
+  const std::uint64_t first = test_seed(1);
+  for (std::uint64_t seed = first; seed < first + 2000; ++seed) {
+    CAPTURE(seed);
+    const Faulty once = run_faulty(seed);
+    if (seed % 4 != 0) continue;
+    const Faulty again = run_faulty(seed);
+    CHECK(once.grid == again.grid);
+    CHECK(once.events == again.events);
+  }
+}
+
+}  // namespace
+}  // namespace tune::test

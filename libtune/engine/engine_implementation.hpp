@@ -82,6 +82,7 @@ class Engine::Implementation {
   };
   Fill fill_slots();
   std::optional<Fill> fill_slot();
+  [[nodiscard]] bool is_full() const;
   std::optional<Fill> launch(TrialRecord& record);
   [[nodiscard]] std::optional<ResourceAmounts> request_of(TrialRecord& record);
   [[nodiscard]] ResourceAmounts ask_for_resources(const Resources& resources, const Config& config);
@@ -199,6 +200,7 @@ class Engine::Implementation {
   std::vector<Command>* commands_ = nullptr;
 
   std::uint64_t next_trial_ = 0;
+  bool has_own_requests_ = false;       // some trial was given other resources than the usual
   std::uint64_t refused_requests_ = 0;  // trials that failed for their resources
   bool searcher_exhausted_ = false;
   bool searcher_waits_ = false;     // no ask until it has learned something

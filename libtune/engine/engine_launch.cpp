@@ -33,6 +33,7 @@ std::optional<Engine::Implementation::Fill> Engine::Implementation::fill_slot() 
   if (counts_.pending + counts_.paused == 0 && !can_ask()) {
     return may_have_more_trials() && !has_room_for_another() ? Fill::no_room : Fill::idle;
   }
+  if (is_full()) return Fill::no_room;
   const SchedulerAnswer choice = choose();
   carry_out_requests();
   if (ending_ || choice.hold) return Fill::idle;
@@ -48,6 +49,13 @@ std::optional<Engine::Implementation::Fill> Engine::Implementation::fill_slot() 
   }
   if (record->trial->waits_for_retry()) return Fill::idle;  // the scheduler's choice: as hold()
   return launch(*record);
+}
+
+// True if no trial has room, whichever were chosen: a scheduler that is asked all the same decides
+// earlier than it has to, and so knows less.
+bool Engine::Implementation::is_full() const {
+  return request_ && !has_own_requests_ && placement_.could_fit(*request_) &&
+         !placement_.fits(*request_);
 }
 
 // An exploit brings its own; going back brings back what was in force then.

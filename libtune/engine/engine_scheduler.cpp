@@ -197,6 +197,7 @@ void Engine::Implementation::on(const ChangeResources& request) {
   TrialRecord* record = find(request.trial);
   if (!record) return;
   record->resources = request.resources;
+  has_own_requests_ = true;
   resources_changed_ = true;  // a start that had no room may have it now
   if (!record->run || record->want != TrialRecord::Want::run) return;
   if (!options_.trainable_checkpoints) {

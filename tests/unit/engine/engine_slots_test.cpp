@@ -1,5 +1,7 @@
+#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -25,6 +27,28 @@ TEST_CASE("a searcher is asked only when a slot is free for the answer", "[engin
     if (std::holds_alternative<AskSearcher>(command)) CHECK(is_told);
   }
   CHECK(bench.given<AskSearcher>().size() == 1);
+}
+
+TEST_CASE("a scheduler is asked only when a slot is free for its choice", "[engine]") {
+  auto puppet = std::make_unique<PuppetScheduler>();
+  int choices = 0;
+  puppet->choose = [&](SchedulerContext& context) -> std::optional<TrialId> {
+    ++choices;
+    if (context.pending_trials().empty()) return std::nullopt;
+    return *context.pending_trials().begin();
+  };
+  EngineOptions options = minimise_loss();
+  options.max_failures = 3;
+  EngineBench bench(options, std::move(puppet));
+  bench.join(0, 2).suggest(0).suggest(1);
+  bench.leave(0).join(1, 1);  // two trials and one slot
+  REQUIRE(bench.engine.counts().running == 1);
+  const int before = choices;
+  for (int iteration = 1; iteration < 5; ++iteration) bench.report(0, iteration);
+  CHECK(choices == before);
+  bench.end(0, EndKind::finished);
+  CHECK(choices == before + 1);  // and then there is no room for another
+  CHECK(bench.engine.counts().running == 1);
 }
 
 TEST_CASE("max_concurrent bounds running trials", "[engine]") {

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tune/config.hpp>
@@ -24,20 +25,29 @@ class Inbox {
   /// False if this sequence number was there already.
   bool add(std::uint64_t sequence, TrialReport report) {
     if (sequence < next_) return false;
+    if (sequence == next_) {  // most often: no place among those that wait is needed
+      if (due_) return false;
+      due_ = std::move(report);
+      return true;
+    }
     return waiting_.try_emplace(sequence, std::move(report)).second;
   }
   /// The next report in order, if it has come.
   std::optional<TrialReport> take() {
-    const auto first = waiting_.begin();
-    if (first == waiting_.end() || first->first != next_) return std::nullopt;
-    std::optional<TrialReport> report = std::move(first->second);
-    waiting_.erase(first);
+    if (!due_) return std::nullopt;
+    std::optional<TrialReport> report = std::exchange(due_, std::nullopt);
     ++next_;
+    const auto first = waiting_.begin();
+    if (first != waiting_.end() && first->first == next_) {
+      due_ = std::move(first->second);
+      waiting_.erase(first);
+    }
     return report;
   }
 
  private:
   std::uint64_t next_ = 0;
+  std::optional<TrialReport> due_;  // that of `next_`
   std::map<std::uint64_t, TrialReport> waiting_;
 };
 

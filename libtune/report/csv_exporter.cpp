@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/json_text.hpp"
-#include "report/csv_text.hpp"
 #include "file_tail.hpp"
+#include "report/csv_text.hpp"
 
 namespace tune::report {
 namespace {

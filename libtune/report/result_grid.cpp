@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/json_text.hpp"
-#include "report/csv_text.hpp"
 #include "experiment_files.hpp"
+#include "report/csv_text.hpp"
 #include "row_file.hpp"
 #include "value_in_scope.hpp"
 

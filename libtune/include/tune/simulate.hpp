@@ -46,7 +46,7 @@ struct Cluster {
 
 struct SimulationOptions {
   /// False: TrialResult::history() is empty and Scope::last works alone; memory is then linear in
-  /// the live trials, but for a few hundred bytes for each that has ended.
+  /// the live trials, but for about a kilobyte for each that has ended.
   bool keep_history = true;
 };
 

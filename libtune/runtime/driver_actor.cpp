@@ -234,17 +234,23 @@ void Driver::take_snapshots() {
   }
   if (!scheduler_pace_.is_due(last_event_)) return;
   scheduler_pace_.note_asked(last_event_);
+  const auto do_without = [this](const std::string& fault) {
+    scheduler_pace_.switch_off();
+    record_turn_.records.emplace_back(engine::RecordWarning{
+        std::nullopt,
+        "the scheduler's save() threw, so a resume will go through all events "
+        "again: " +
+            fault});
+  };
   try {
     Json state = setup_.engine->scheduler().save();
     if (state.is_null()) return scheduler_pace_.switch_off();
     scheduler_pace_.note_taken(state);
     record_turn_.records.emplace_back(SnapshotTaken{"scheduler", last_event_, std::move(state)});
   } catch (const std::exception& error) {
-    scheduler_pace_.switch_off();
-    record_turn_.records.emplace_back(engine::RecordWarning{
-        std::nullopt, std::string("the scheduler's save() threw, so a resume will go through all "
-                                  "events again: ") +
-                          error.what()});
+    do_without(error.what());
+  } catch (...) {
+    do_without("what is no std::exception");
   }
 }
 

@@ -4,7 +4,7 @@
 # Packages of Debian 12 that the library, its example and their build need.
 build_packages=(
   g++ cmake ninja-build ccache mold
-  libcaf-dev nlohmann-json3-dev libeigen3-dev zlib1g-dev libboost-program-options-dev
+  libcaf-dev nlohmann-json3-dev libeigen3-dev zlib1g-dev libboost-dev libboost-program-options-dev
   libsqlite3-dev libsqlitecpp-dev libxxhash-dev
   dataset-fashion-mnist
 )

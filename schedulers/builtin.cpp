@@ -213,19 +213,32 @@ std::unique_ptr<TrialScheduler> make_pbt_replay(const Json& json) {
 }  // namespace
 
 void register_builtin_schedulers() {
-  register_scheduler("fifo", make_fifo);
-  register_scheduler("asha", make_asha);
-  register_scheduler("async_hyperband", make_async_hyperband);
-  register_scheduler("hyperband", make_hyperband);
-  register_scheduler("successive_halving", make_successive_halving);
-  register_scheduler("bohb", make_bohb);
-  register_scheduler("hb_bohb", make_bohb);  // as Ray Tune names it
-  register_scheduler("pasha", make_pasha);
-  register_scheduler("resource_changing", make_resource_changing);
-  register_scheduler("median_stopping", make_median_stopping);
-  register_scheduler("pb2", make_pb2);
-  register_scheduler("pbt", make_pbt);
-  register_scheduler("pbt_replay", make_pbt_replay);
+  register_scheduler("fifo", make_fifo, "runs every trial to its own end");
+  register_scheduler("asha", make_asha,
+                     "stops, or does not promote, what lags behind at milestones: asynchronous "
+                     "successive halving");
+  register_scheduler("async_hyperband", make_async_hyperband,
+                     "asha as Ray Tune names it: asynchronous HyperBand with several brackets");
+  register_scheduler("hyperband", make_hyperband,
+                     "compares whole rungs, in brackets of more trials and fewer");
+  register_scheduler("successive_halving", make_successive_halving,
+                     "compares whole rungs, in brackets that are all alike");
+  register_scheduler(
+      "bohb", make_bohb,
+      "hyperband at a pace at which a searcher that models results knows whole rungs");
+  register_scheduler("hb_bohb", make_bohb, "bohb, as Ray Tune names it");
+  register_scheduler("pasha", make_pasha,
+                     "asha that trains longer only while the ranking is not settled");
+  register_scheduler("resource_changing", make_resource_changing,
+                     "around another: gives trials more resources as others end");
+  register_scheduler("median_stopping", make_median_stopping,
+                     "stops what is worse than the median of the others' running averages");
+  register_scheduler("pb2", make_pb2, "population based training that explores by a model");
+  register_scheduler(
+      "pbt", make_pbt,
+      "population based training: bad members take over from good ones, and explore");
+  register_scheduler("pbt_replay", make_pbt_replay,
+                     "trains one trial by a schedule that pbt found");
 }
 
 }  // namespace tune

@@ -24,8 +24,8 @@ std::unique_ptr<Searcher> make_grid(const Json& options) {
 }  // namespace
 
 void register_builtin_searchers() {
-  register_searcher("random", make_random);
-  register_searcher("grid", make_grid);
+  register_searcher("random", make_random, "draws each parameter from its domain");
+  register_searcher("grid", make_grid, "tries every configuration there is");
 }
 
 }  // namespace tune

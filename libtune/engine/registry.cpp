@@ -5,28 +5,19 @@
 #include <optional>
 #include <stdexcept>
 
+#include <tune/plugin.hpp>
+
 #include "core/number_text.hpp"
+#include "engine/registration.hpp"
+#include "registry_tables.hpp"
 
 namespace tune {
 namespace {
 
 using PlainFunction = void (*)(const Config&);
-
-// Whether two functions are known to be the same: equal plain functions, or objects of one lambda
-// or functor type (each class has a factory type of its own).
-template <class R, class... Args>
-bool is_same_function(const std::function<R(Args...)>& a, const std::function<R(Args...)>& b) {
-  using Plain = R (*)(Args...);
-  const auto* plain_a = a.template target<Plain>();
-  const auto* plain_b = b.template target<Plain>();
-  if (plain_a != nullptr && plain_b != nullptr) return *plain_a == *plain_b;
-  return a.target_type() == b.target_type();
-}
-
-bool is_same_function(const TrainableSpec& a, const TrainableSpec& b) {
-  return a.checkpoints == b.checkpoints && is_same_function(a.make, b.make) &&
-         is_same_function(a.function, b.function);
-}
+using engine::RegistryEntry;
+using engine::RegistryTable;
+using engine::RegistryTables;
 
 std::string quoted_names(const std::vector<std::string>& names) {
   std::string text;
@@ -36,61 +27,66 @@ std::string quoted_names(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-// What is registered of one kind, by name. Plugins and the program may register from any thread.
-template <class Entry>
-class Registry {
- public:
-  explicit Registry(std::string kind) : kind_(std::move(kind)) {}
-
-  void add(std::string name, Entry entry) {
-    if (name.empty()) throw std::invalid_argument("a " + kind_ + " is registered without a name");
-    const std::lock_guard lock(mutex_);
-    const auto [place, is_new] = entries_.try_emplace(std::move(name), entry);
-    if (!is_new && !is_same_function(place->second, entry)) {
-      throw std::invalid_argument(kind_ + " " + core::value_text(place->first) +
-                                  " is registered twice, with different code");
-    }
-  }
-
-  [[nodiscard]] Entry find(const std::string& name) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = entries_.find(name);
-    if (found != entries_.end()) return found->second;
-    throw std::invalid_argument("no " + kind_ + " " + core::value_text(name) +
-                                " is registered; there are: " + quoted_names(names_locked()));
-  }
-
-  // The first in the order of names for which `matches` holds.
-  template <class Predicate>
-  [[nodiscard]] std::optional<Entry> find_if(const Predicate& matches) const {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [name, entry] : entries_) {
-      if (matches(entry)) return entry;
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] std::vector<std::string> names() const {
-    const std::lock_guard lock(mutex_);
-    return names_locked();
-  }
-
- private:
-  [[nodiscard]] std::vector<std::string> names_locked() const {
-    std::vector<std::string> names;
-    for (const auto& [name, entry] : entries_) names.push_back(name);
-    return names;
-  }
-
-  std::string kind_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Entry> entries_;
+// Plugins and the program may register from any thread.
+struct Registries {
+  std::mutex mutex;
+  RegistryTables tables;
 };
+// A local static, so that it is there for the static initialisers that register.
+Registries& registries() {
+  static Registries registries;
+  return registries;
+}
 
-// Local statics, so that they are there for the static initialisers that register.
-Registry<TrainableSpec>& trainables() {
-  static Registry<TrainableSpec> registry("trainable");
-  return registry;
+thread_local engine::HeldBack* held_back = nullptr;  // where this thread's registrations go, if set
+engine::ProvideName provide_name = nullptr;          // set once, while libraries are loaded
+
+// Calls `add` with the tables into which this thread registers.
+template <class Add>
+bool registered_by(const Add& add) {
+  if (held_back == nullptr) {
+    const std::lock_guard lock(registries().mutex);
+    add(registries().tables);
+    return true;
+  }
+  try {
+    add(held_back->tables);
+    return true;
+  } catch (const std::exception& error) {
+    if (held_back->fault.empty()) held_back->fault = error.what();
+    return false;
+  }
+}
+
+template <class Code>
+using TableMember = RegistryTable<Code> RegistryTables::*;
+
+template <class Code>
+std::optional<RegistryEntry<Code>> look_up(TableMember<Code> table, const std::string& name) {
+  const std::lock_guard lock(registries().mutex);
+  const RegistryEntry<Code>* entry = (registries().tables.*table).find(name);
+  if (entry == nullptr) return std::nullopt;
+  return *entry;
+}
+
+template <class Code>
+std::vector<std::string> names_in(TableMember<Code> table) {
+  const std::lock_guard lock(registries().mutex);
+  return (registries().tables.*table).names();
+}
+
+template <class Code>
+RegistryEntry<Code> find_entry(TableMember<Code> table, const std::string& name) {
+  if (auto entry = look_up(table, name)) return *std::move(entry);
+  std::string hint;
+  if (provide_name != nullptr) {
+    // Without the lock: it registers.
+    hint = provide_name(name, [&] { return look_up(table, name).has_value(); });
+    if (auto entry = look_up(table, name)) return *std::move(entry);
+  }
+  throw std::invalid_argument("no " + (registries().tables.*table).kind() + " " +
+                              core::value_text(name) +
+                              " is registered; there are: " + quoted_names(names_in(table)) + hint);
 }
 
 // By TrainableSpec::key: what a worker process can make.
@@ -101,16 +97,6 @@ struct Keys {
 Keys& keys() {
   static Keys keys;
   return keys;
-}
-
-Registry<SchedulerFactory>& scheduler_factories() {
-  static Registry<SchedulerFactory> registry("scheduler");
-  return registry;
-}
-
-Registry<SearcherFactory>& searcher_factories() {
-  static Registry<SearcherFactory> registry("searcher");
-  return registry;
 }
 
 // options() gives the name among the options; here it is checked and taken out.
@@ -132,59 +118,106 @@ Json options_without_name(const std::string& kind, const std::string& name, Json
 }
 
 template <class Product>
-std::unique_ptr<Product> checked_product(const std::string& kind, const std::string& name,
+std::unique_ptr<Product> checked_product(const std::string& factory,
                                          std::unique_ptr<Product> product) {
-  if (!product) {
-    throw std::invalid_argument("the factory of " + kind + " " + core::value_text(name) +
-                                " made nothing");
-  }
+  if (!product) throw std::invalid_argument(factory + " made nothing");
   return product;
+}
+
+// What the factory of an entry makes. What one of a plugin throws is told with the plugin's file.
+template <class Product, class Factory>
+std::unique_ptr<Product> product_of(const std::string& kind, const std::string& name,
+                                    const RegistryEntry<Factory>& entry, const Json& options) {
+  const Json checked = options_without_name(kind, name, options);
+  const std::string factory = "the factory of " + kind + " " + core::value_text(name);
+  if (entry.plugin.empty()) return checked_product<Product>(factory, entry.code(checked));
+  try {
+    return checked_product<Product>(factory, entry.code(checked));
+  } catch (const std::invalid_argument& error) {
+    throw PluginError(entry.plugin, error.what());  // an option that it does not take, as a rule
+  } catch (const std::exception& error) {
+    throw PluginError(entry.plugin, factory + " threw: " + error.what());
+  } catch (...) {
+    throw PluginError(entry.plugin, factory + " threw what is no std::exception");
+  }
+}
+
+// The defaults, as far as it can be made without options.
+template <class Factory>
+Json default_options(const Factory& factory) {
+  try {
+    const auto product = factory(Json::object());
+    Json options = product ? product->options() : Json();
+    if (options.is_object()) options.erase("name");
+    return options;
+  } catch (...) {
+    return {};
+  }
+}
+
+// The scheduler's own line where none was given with its name.
+std::string default_description(const SchedulerFactory& factory) {
+  try {
+    const auto scheduler = factory(Json::object());
+    return scheduler ? scheduler->describe() : std::string();
+  } catch (...) {
+    return {};
+  }
 }
 
 }  // namespace
 
-bool register_trainable(TrainableSpec spec) {
-  if (static_cast<bool>(spec.make) == static_cast<bool>(spec.function)) {
-    throw std::invalid_argument("trainable " + core::value_text(spec.name) +
-                                " must have either a class or a function");
-  }
-  std::string name = spec.name;
-  spec.key = "name:" + name;
-  trainables().add(std::move(name), std::move(spec));
-  return true;
+bool register_trainable(TrainableSpec spec, std::string description) {
+  return registered_by([&](RegistryTables& tables) {
+    if (static_cast<bool>(spec.make) == static_cast<bool>(spec.function)) {
+      throw std::invalid_argument("trainable " + core::value_text(spec.name) +
+                                  " must have either a class or a function");
+    }
+    std::string name = spec.name;
+    spec.key = "name:" + name;
+    tables.trainables.add(std::move(name), {std::move(spec), std::move(description)});
+  });
 }
 
 bool register_function(std::string name, PlainFunction function, FunctionOptions options) {
-  if (function == nullptr) {
-    throw std::invalid_argument("train function " + core::value_text(name) + " is null");
-  }
   TrainableSpec spec;
   spec.name = std::move(name);
   spec.checkpoints = options.checkpoints;
-  spec.function = function;
-  return register_trainable(std::move(spec));
+  if (function != nullptr) {
+    spec.function = function;
+    return register_trainable(std::move(spec), std::move(options.description));
+  }
+  return registered_by([&](RegistryTables&) {
+    throw std::invalid_argument("train function " + core::value_text(spec.name) + " is null");
+  });
 }
 
-bool register_scheduler(std::string name, SchedulerFactory factory) {
-  if (!factory) throw std::invalid_argument("scheduler " + core::value_text(name) + " is null");
-  scheduler_factories().add(std::move(name), std::move(factory));
-  return true;
+bool register_scheduler(std::string name, SchedulerFactory factory, std::string description) {
+  return registered_by([&](RegistryTables& tables) {
+    if (!factory) throw std::invalid_argument("scheduler " + core::value_text(name) + " is null");
+    tables.schedulers.add(std::move(name), {std::move(factory), std::move(description)});
+  });
 }
 
-bool register_searcher(std::string name, SearcherFactory factory) {
-  if (!factory) throw std::invalid_argument("searcher " + core::value_text(name) + " is null");
-  searcher_factories().add(std::move(name), std::move(factory));
-  return true;
+bool register_searcher(std::string name, SearcherFactory factory, std::string description) {
+  return registered_by([&](RegistryTables& tables) {
+    if (!factory) throw std::invalid_argument("searcher " + core::value_text(name) + " is null");
+    tables.searchers.add(std::move(name), {std::move(factory), std::move(description)});
+  });
 }
 
-TrainableSpec find_trainable(const std::string& name) { return trainables().find(name); }
+TrainableSpec find_trainable(const std::string& name) {
+  return find_entry(&RegistryTables::trainables, name).code;
+}
 
 TrainableSpec find_function(PlainFunction function) {
-  const auto is_it = [function](const TrainableSpec& spec) {
-    const auto* registered = spec.function.target<PlainFunction>();
-    return registered != nullptr && *registered == function;
-  };
-  if (std::optional<TrainableSpec> spec = trainables().find_if(is_it)) return *std::move(spec);
+  {
+    const std::lock_guard lock(registries().mutex);
+    for (const auto& [name, entry] : registries().tables.trainables.entries()) {
+      const auto* registered = entry.code.function.template target<PlainFunction>();
+      if (registered != nullptr && *registered == function) return entry.code;
+    }
+  }
   TrainableSpec spec;
   spec.name = "function";
   spec.function = function;
@@ -192,22 +225,65 @@ TrainableSpec find_function(PlainFunction function) {
 }
 
 std::unique_ptr<TrialScheduler> make_scheduler(const std::string& name, const Json& options) {
-  const SchedulerFactory factory = scheduler_factories().find(name);
-  return checked_product("scheduler", name,
-                         factory(options_without_name("scheduler", name, options)));
+  return product_of<TrialScheduler>("scheduler", name,
+                                    find_entry(&RegistryTables::schedulers, name), options);
 }
 
 std::unique_ptr<Searcher> make_searcher(const std::string& name, const Json& options) {
-  const SearcherFactory factory = searcher_factories().find(name);
-  return checked_product("searcher", name,
-                         factory(options_without_name("searcher", name, options)));
+  return product_of<Searcher>("searcher", name, find_entry(&RegistryTables::searchers, name),
+                              options);
 }
 
-std::vector<std::string> trainable_names() { return trainables().names(); }
+std::vector<std::string> trainable_names() { return names_in(&RegistryTables::trainables); }
 
-std::vector<std::string> scheduler_names() { return scheduler_factories().names(); }
+std::vector<std::string> scheduler_names() { return names_in(&RegistryTables::schedulers); }
 
-std::vector<std::string> searcher_names() { return searcher_factories().names(); }
+std::vector<std::string> searcher_names() { return names_in(&RegistryTables::searchers); }
+
+namespace engine {
+
+PluginRegistrations::PluginRegistrations(std::string file)
+    : held_back_(std::make_unique<HeldBack>(HeldBack{std::move(file)})),
+      outer_(std::exchange(held_back, held_back_.get())) {}
+
+PluginRegistrations::~PluginRegistrations() { held_back = outer_; }
+
+void PluginRegistrations::commit() {
+  if (!held_back_->fault.empty()) throw std::invalid_argument(held_back_->fault);
+  const std::lock_guard lock(registries().mutex);
+  registries().tables.take(held_back_->tables, held_back_->file);
+}
+
+bool provide_names_by(ProvideName provide) {
+  provide_name = provide;
+  return true;
+}
+
+std::vector<Registered> all_registered() {
+  RegistryTables tables;
+  {
+    const std::lock_guard lock(registries().mutex);
+    tables = registries().tables;
+  }
+  std::vector<Registered> all;
+  for (const auto& [name, entry] : tables.schedulers.entries()) {
+    const std::string description =
+        entry.description.empty() ? default_description(entry.code) : entry.description;
+    all.push_back({Registered::Kind::scheduler, name, description, default_options(entry.code),
+                   entry.plugin});
+  }
+  for (const auto& [name, entry] : tables.searchers.entries()) {
+    all.push_back({Registered::Kind::searcher, name, entry.description, default_options(entry.code),
+                   entry.plugin});
+  }
+  for (const auto& [name, entry] : tables.trainables.entries()) {
+    all.push_back(
+        {Registered::Kind::trainable, name, entry.description, Json::object(), entry.plugin});
+  }
+  return all;
+}
+
+}  // namespace engine
 
 namespace detail {
 

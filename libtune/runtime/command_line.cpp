@@ -19,6 +19,7 @@
 #include "core/number_text.hpp"
 #include "definition_check.hpp"
 #include "host.hpp"
+#include "plugin_loader.hpp"
 #include "runtime/experiment_directory.hpp"
 
 namespace tune::runtime {
@@ -29,6 +30,7 @@ namespace po = boost::program_options;
 constexpr std::string_view own_prefix = "--tune-";
 constexpr const char* help_option = "tune-help";
 constexpr const char* resource_option = "tune-resource";
+constexpr const char* plugin_option = "tune-plugin";
 
 struct OverrideOption {
   const char* name;        // behind "--"
@@ -52,6 +54,12 @@ void set_request(Experiment& experiment, double Resources::*field, const std::st
   experiment.resources.*field = number_value(value);
 }
 
+/// The object may have it already, from a run before.
+void add_plugin(Experiment& experiment, const std::string& plugin) {
+  std::vector<std::string>& plugins = experiment.plugins;
+  if (std::find(plugins.begin(), plugins.end(), plugin) == plugins.end()) plugins.push_back(plugin);
+}
+
 using Text = const std::string&;
 
 // In the order of the help.
@@ -71,6 +79,10 @@ constexpr std::array override_options = {
     OverrideOption{"tune-accept-new-space", nullptr,
                    "let an experiment on record go on with another search space",
                    [](Experiment& e, Text) { e.accept_new_space = true; }, check_numbers},
+    OverrideOption{plugin_option, "PATH",
+                   "a plugin to load: a path, or a name in TUNE_PLUGIN_PATH; once for each",
+                   [](Experiment& e, Text value) { add_plugin(e, value); },
+                   [](const Experiment& e) { load_plugins(e.plugins); }},
     OverrideOption{
         "tune-num-samples", "N",
         "configurations to try, times the grid; -1: until something else ends it",
@@ -260,6 +272,7 @@ Override make_override(const po::option& read) {
 
 /// What may be given once.
 std::string key_of(const Override& given) {
+  if (given.option.substr(2) == plugin_option) return text_of(given);
   if (given.option.substr(2) != resource_option) return given.option;
   return given.option + "=" + amount_value(given.value).first;
 }

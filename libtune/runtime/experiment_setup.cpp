@@ -7,15 +7,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include <tune/schedulers/builtin.hpp>
 #include <tune/schedulers/fifo.hpp>
-#include <tune/searchers/builtin.hpp>
 #include <tune/searchers/random.hpp>
 
+#include "builtins.hpp"
 #include "definition_check.hpp"
 #include "experiment_record.hpp"
 #include "host.hpp"
 #include "past_session.hpp"
+#include "plugin_loader.hpp"
 #include "report/progress_display.hpp"
 #include "runtime/experiment_directory.hpp"
 #include "runtime/left_overs.hpp"
@@ -43,7 +43,7 @@ Json describe_failure_options(const FailureOptions& options) {
 /// What experiment.json holds.
 Json define(const TrainableSpec& trainable, const Experiment& experiment, std::uint64_t seed) {
   const auto objective = objective_of(experiment);
-  return {
+  Json definition = {
       {"tune_version", TUNE_VERSION},
       {"trainable", trainable.name},
       {"space", experiment.space.json()},
@@ -70,6 +70,9 @@ Json define(const TrainableSpec& trainable, const Experiment& experiment, std::u
       {"stop_grace", experiment.stop_grace.count()},
       {"kill_grace", experiment.kill_grace.count()},
   };
+  const std::vector<std::string> plugins = plugin_files();
+  if (!plugins.empty()) definition["plugins"] = plugins;
+  return definition;
 }
 
 ExperimentInfo describe_experiment(const TrainableSpec& trainable, const Experiment& experiment) {
@@ -218,14 +221,15 @@ void go_on(const TrainableSpec& trainable, Experiment& experiment, const store::
 }
 
 ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& experiment) {
-  register_builtin_schedulers();
-  register_builtin_searchers();
+  register_builtins();
+  load_plugins(experiment.plugins);
   engine::refuse_taken(experiment);
   const engine::DefaultsFilled defaults(experiment, fifo(), random_search());
   check_definition(trainable, experiment);
 
   ExperimentSetup setup;
   setup.trainable = trainable;
+  setup.plugins = plugin_files();
   setup.capacity = local_capacity(experiment.local);
   check_resources(experiment, setup.capacity);
   setup.info = describe_experiment(trainable, experiment);

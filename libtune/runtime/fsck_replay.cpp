@@ -8,9 +8,8 @@
 #include <variant>
 
 #include <tune/registry.hpp>
-#include <tune/schedulers/builtin.hpp>
-#include <tune/searchers/builtin.hpp>
 
+#include "builtins.hpp"
 #include "engine/engine.hpp"
 #include "fsck_journal.hpp"
 #include "past_run.hpp"
@@ -179,8 +178,7 @@ void check_replay(const store::JournalReader& reader, FsckFindings& findings) {
   std::unique_ptr<TrialScheduler> scheduler;
   std::unique_ptr<Searcher> searcher;
   try {
-    register_builtin_schedulers();
-    register_builtin_searchers();
+    register_builtins();
     scheduler = make_on_record(row.definition.at("scheduler"), make_scheduler);
     searcher = make_on_record(row.definition.at("searcher"), make_searcher);
   } catch (const std::exception& error) {

@@ -138,7 +138,8 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   agent_setup.driver = driver;
   agent_setup.threads = stage_.threads;
   agent_setup.processes = stage_.processes;
-  agent_setup.worker_options = {setup.trainable.key, setup.times, setup.reuse_workers};
+  agent_setup.worker_options = {setup.trainable.key, setup.plugins, setup.times,
+                                setup.reuse_workers};
   agent_setup.capacity = setup.capacity;
   agent_setup.experiment_name = setup.info.name;
   agent_setup.experiment_path = setup.info.path;

@@ -9,6 +9,7 @@
 
 #include "core/number_text.hpp"
 #include "given_overrides.hpp"
+#include "plugin_loader.hpp"
 #include "program_function.hpp"
 #include "runtime/experiment_setup.hpp"
 #include "runtime/run_experiment.hpp"
@@ -53,6 +54,7 @@ ResultGrid tune_run(const TrainableSpec& trainable, Experiment& experiment) {
 }
 
 ResultGrid tune_run(const std::string& name, Experiment& experiment) {
+  runtime::load_plugins(experiment.plugins);  // the name may be of one of them
   return tune_run(find_trainable(name), experiment);
 }
 

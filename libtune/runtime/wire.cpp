@@ -333,7 +333,7 @@ engine::TrialMessage message_from(const Json& json) {
 
 struct CommandFields {
   Json operator()(const StartTrial& c) const {
-    return {{"trainable", c.trainable}, {"run", to_json(c.run)}};
+    return {{"trainable", c.trainable}, {"run", to_json(c.run)}, {"plugins", c.plugins}};
   }
   Json operator()(const TrialOrder& c) const { return {{"order", to_json(c)}}; }
   Json operator()(const EndWorker&) const { return Json::object(); }
@@ -367,7 +367,7 @@ Json to_json(const WorkerReport& report) {
 WorkerCommand command_from_json(const Json& json) {
   switch (kind_of(json, command_kinds)) {
     case 0:
-      return StartTrial{json.at("trainable"), run_from(json.at("run"))};
+      return StartTrial{json.at("trainable"), run_from(json.at("run")), json.at("plugins")};
     case 1:
       return order_from(json.at("order"));
     default:

@@ -134,7 +134,7 @@ void WorkerHost::start_trial() {
   const engine::Launch& launch = start.run.launch;
   trial_.emplace(
       HostedTrial{launch, StepWatch(launch.horizon, TrialLink::Options{}.max_unacknowledged)});
-  send(StartTrial{setup_.trainable, std::move(start.run)});
+  send(StartTrial{setup_.trainable, std::move(start.run), setup_.plugins});
   set_deadline();
   TrialOrders orders = std::exchange(waiting_orders_, {});
   follow(orders);

@@ -44,6 +44,7 @@ HostActor WorkerPool::spawn_host(std::uint64_t id) {
   setup.stage = stage_;
   setup.worker = id;
   setup.trainable = options_.trainable;
+  setup.plugins = options_.plugins;
   setup.request.bounds = roster_.bounds(id);
   setup.times = options_.times;
   setup.reuse_workers = options_.reuse_workers;

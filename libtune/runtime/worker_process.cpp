@@ -26,6 +26,7 @@
 
 #include <tune/registry.hpp>
 
+#include "plugin_loader.hpp"
 #include "program_function.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/experiment_presence.hpp"
@@ -147,6 +148,7 @@ void Worker::on(StartTrial& command) {
   // Where the program was started, and not where the trial before has gone.
   [[maybe_unused]] const int changed = ::fchdir(directory_.get());
   try {
+    load_plugins(command.plugins);
     if (!pool_ || trainable_ != command.trainable)
       pool_.emplace(find_trainable_of(command.trainable));
     trainable_ = command.trainable;

@@ -26,6 +26,7 @@ CUDA = r"cuda|cublas|curand|cudnn|nvml"
 DEMANGLER = r"cxxabi\.h"  # the name of a class, for messages
 CATCH = r"catch2/"
 PROGRAM_OPTIONS = r"boost/program_options"
+BOOST_DLL = r"boost/dll"
 BENCHMARK = r"benchmark/"
 SYSTEM = "<system>"  # POSIX and Linux headers
 
@@ -53,6 +54,9 @@ FOLDERS = [
     Folder("libtune/engine", own=["engine", "core"], others=[JSON], pure=True),
     Folder("libtune/store", own=["store", "core"], others=[JSON, SQLITE, XXHASH, SYSTEM]),
     Folder("libtune/report", own=["report", "core"], others=[JSON, SYSTEM]),
+    Folder("libtune/runtime/plugin_loader.cpp",
+           own=["runtime", "engine", "store", "report", "core"], public=PLUGINS,
+           others=[JSON, BOOST_DLL, SYSTEM]),
     Folder("libtune/runtime", own=["runtime", "engine", "store", "report", "core"], public=PLUGINS,
            others=[JSON, CAF, PROGRAM_OPTIONS, SYSTEM]),
     # A real Trainable has real checkpoints.

@@ -52,6 +52,8 @@ struct Experiment {
   std::optional<Mode> mode = {};  ///< Required with a metric.
   std::int64_t num_samples = 1;   ///< Multiplies the grid axes; -1: until something else ends it.
   std::int64_t max_trials = -1;   ///< Bounds the total; -1: no bound.
+  /// Loaded before all else is looked at: paths, or names in TUNE_PLUGIN_PATH; see load_plugin().
+  std::vector<std::string> plugins = {};
   std::unique_ptr<Searcher> searcher = {};         ///< Default: random search.
   std::unique_ptr<TrialScheduler> scheduler = {};  ///< Default: FIFO.
   // `= {}` makes g++ 12 warn of uninitialised members at -O2, wherever an Experiment is made.

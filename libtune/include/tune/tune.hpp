@@ -14,6 +14,7 @@
 #include <tune/metrics.hpp>
 #include <tune/mode.hpp>
 #include <tune/objective.hpp>
+#include <tune/plugin.hpp>
 #include <tune/progress.hpp>
 #include <tune/random.hpp>
 #include <tune/registry.hpp>

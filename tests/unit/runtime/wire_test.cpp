@@ -80,10 +80,12 @@ TEST_CASE("a start of a trial comes through as it is", "[wire]") {
   start.run.experiment_path = "/results/run";
   start.run.checkpoint = {.every = 2, .keep = 3, .at_end = true};
   start.run.warns_of_reserved_names = true;
+  start.plugins = {"/plugins/a.so", "/plugins/b.so"};
 
   const auto received =
       std::get<StartTrial>(command_from_json(over_the_wire(to_json(WorkerCommand(start)))));
   CHECK(to_json(WorkerCommand(received)) == to_json(WorkerCommand(start)));
+  CHECK(received.plugins == start.plugins);
   const engine::Launch& got = received.run.launch;
   CHECK(got.config == launch.config);
   CHECK(got.seed == launch.seed);

@@ -29,6 +29,7 @@ namespace tune::runtime {
 struct ExperimentSetup {
   std::optional<store::DirectoryLock> lock;  ///< Held until all else is gone.
   TrainableSpec trainable;
+  std::vector<std::string> plugins;  ///< Files of those that are loaded, in their order.
   ExperimentInfo info;
   std::unique_ptr<engine::Engine> engine;
   std::shared_ptr<engine::SuggestionSource> suggestions;  // with the searcher's actor

@@ -15,7 +15,7 @@
 namespace tune::runtime {
 
 /// Both must be of the same build; a worker says so first.
-inline constexpr int wire_version = 1;
+inline constexpr int wire_version = 2;
 
 // ---- An agent to a worker ----
 
@@ -23,6 +23,7 @@ inline constexpr int wire_version = 1;
 struct StartTrial {
   std::string trainable;  ///< Its TrainableSpec::key.
   TrialRun run;
+  std::vector<std::string> plugins = {};  ///< Files to load before, in this order.
 };
 /// No trial comes any more: clean up and end.
 struct EndWorker {};

@@ -25,6 +25,7 @@ struct HostSetup {
   std::shared_ptr<ProcessStage> stage;  // with the agent and the guardian's actor
   std::uint64_t worker = 0;             // its number at the agent
   std::string trainable;                // its key
+  std::vector<std::string> plugins;     // files to load before it is looked for
   SpawnRequest request;                 // without an id: each process gets a new one
   WorkerTimes times;
   bool reuse_workers = true;

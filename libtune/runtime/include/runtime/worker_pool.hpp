@@ -18,7 +18,8 @@
 namespace tune::runtime {
 
 struct WorkerPoolOptions {
-  std::string trainable;  ///< Its key.
+  std::string trainable;             ///< Its key.
+  std::vector<std::string> plugins;  ///< Files that workers load, in their order.
   WorkerTimes times;
   bool reuse_workers = true;
 };

@@ -16,4 +16,5 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/tuneConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES
   "${PROJECT_BINARY_DIR}/tuneConfig.cmake" "${PROJECT_BINARY_DIR}/tuneConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/tuneAddPlugin.cmake"
   DESTINATION "${tune_package_dir}")

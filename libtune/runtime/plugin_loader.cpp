@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <sstream>
-#include <utility>
+#include <stdexcept>
+#include <system_error>
 
 #include <boost/dll/shared_library.hpp>
 

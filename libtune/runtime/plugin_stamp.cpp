@@ -2,11 +2,12 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <stdexcept>
 #include <type_traits>
 
 #include "core/number_text.hpp"

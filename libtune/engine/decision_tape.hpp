@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -18,6 +19,8 @@ class DecisionTape {
   /// The next questions are those of an event of the past, with these answers. `asks`: the code
   /// outside is asked as well, and where it says otherwise that is noted.
   void replay(const Decisions& recorded, bool asks);
+  /// After the last question of that event: lets go of `recorded`.
+  void end_replay() { recorded_ = nullptr; }
 
   /// Asks one question, or takes the recorded answer, which wins. `Answer` is what nothing on
   /// record means; `always_asks`: the one who is asked learns from the question.
@@ -34,13 +37,19 @@ class DecisionTape {
     OutsideAnswer told = found != nullptr ? *found : OutsideAnswer(Answer{});
     check_kind(told, OutsideAnswer(Answer{}).index());
     if (asks_) {
-      compare(ask(), told);
+      OutsideAnswer live = ask();
+      compare(live, told);
+      if constexpr (std::is_same_v<Answer, SchedulerAnswer>) {
+        taken_.push_back({call, std::move(live)});
+      }
     } else if (always_asks) {
       (void)ask();
     }
     return told;
   }
 
+  /// What was answered while the last event was handled. In a replay that asks: what the scheduler
+  /// says today to each question, also where that is nothing.
   [[nodiscard]] Decisions take() { return std::exchange(taken_, {}); }
   /// The first answer in a replay that differed from the recorded one; empty if none did.
   [[nodiscard]] const std::string& difference() const { return difference_; }

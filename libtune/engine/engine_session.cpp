@@ -12,10 +12,10 @@ void Engine::Implementation::replay(const Event& event, Time now, const Decision
   try {
     run(event, now, commands);
   } catch (...) {
-    tape_.record();  // the recorded decisions are the caller's
+    tape_.end_replay();  // the recorded decisions are the caller's
     throw;
   }
-  tape_.record();
+  tape_.end_replay();
 }
 
 void Engine::Implementation::on(const SessionStarted& event) {

@@ -261,6 +261,25 @@ TEST_CASE("a recorded decision wins over today's scheduler, and the difference i
   CHECK(same.replay(first).engine.replay_difference().empty());
 }
 
+TEST_CASE("a replay gives what the scheduler says today to each question", "[session]") {
+  const EngineOptions options = with_retries();
+  EngineBench first(options);
+  first.scheduler.result = [](auto&, auto&, auto&) { return Decision::stop; };
+  first.begin(options).join().suggest(0).report(0, 1);
+  EngineBench other(options);  // which would go on
+  other.replay(first);
+  const Decisions today = other.engine.take_decisions();
+  REQUIRE_FALSE(today.empty());
+  for (const RecordedAnswer& recorded : today) {
+    const auto* answer = std::get_if<SchedulerAnswer>(&recorded.answer);
+    REQUIRE(answer != nullptr);
+    CHECK(answer->decision == Decision::proceed);
+  }
+  EngineBench unasked(options);
+  unasked.replay(first, {}, /*asks_scheduler=*/false);
+  CHECK(unasked.engine.take_decisions().empty());
+}
+
 TEST_CASE("a replay that leaves the scheduler alone does not call it", "[session]") {
   const EngineOptions options = with_retries();
   EngineBench first(options);

@@ -7,12 +7,10 @@
 #include <utility>
 #include <variant>
 
-#include <tune/registry.hpp>
-
-#include "builtins.hpp"
 #include "engine/engine.hpp"
 #include "fsck_journal.hpp"
 #include "past_run.hpp"
+#include "recorded_engine.hpp"
 #include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {
@@ -85,42 +83,6 @@ class Retelling {
   std::map<TrialId, RetoldTrial> trials;
 };
 
-/// Without the member that names it.
-template <class Make>
-auto make_on_record(const Json& options, Make make) {
-  Json others = options;
-  const std::string name = others.value("name", "");
-  others.erase("name");
-  return make(name, others);
-}
-
-Resources recorded_resources(const Json& json) {
-  Resources resources;
-  if (json.is_string()) {
-    resources.of = [](const Config&) -> Resources {
-      throw std::logic_error("what a function of resources said is on record");
-    };
-    return resources;
-  }
-  resources.cpu = json.at("cpu");
-  resources.gpu = json.at("gpu");
-  resources.memory = json.at("memory");
-  resources.custom = json.at("custom");
-  return resources;
-}
-
-// The rest comes with the sessions; stop criteria have their answers on record.
-engine::EngineOptions recorded_options(const store::ExperimentRow& row, const Searcher& searcher) {
-  engine::EngineOptions options;
-  options.objective = row.objective;
-  options.searcher_objective = searcher.objective();
-  options.searcher_wants_results = searcher.wants_results();
-  options.resources = recorded_resources(row.definition.at("resources"));
-  options.seed = row.seed;
-  options.trainable_checkpoints = true;  // what the scheduler needs was checked then
-  return options;
-}
-
 std::string compare_lines(const store::JournalReader& reader, TrialId id,
                           const std::vector<RetoldTrial::LineEntry>& line) {
   std::size_t results = 0;
@@ -175,30 +137,19 @@ void check_replay(const store::JournalReader& reader, FsckFindings& findings) {
   const auto where = findings.directory() / store::journal_file;
   const store::ExperimentRow row = reader.experiment();
   if (is_run_by_itself(row)) return;  // no engine took part
-  std::unique_ptr<TrialScheduler> scheduler;
-  std::unique_ptr<Searcher> searcher;
+  std::optional<RecordedEngine> recorded_engine;
   try {
-    register_builtins();
-    scheduler = make_on_record(row.definition.at("scheduler"), make_scheduler);
-    searcher = make_on_record(row.definition.at("searcher"), make_searcher);
+    recorded_engine.emplace(reader);
   } catch (const std::exception& error) {
     return findings.note(where, std::string("the events were not replayed: ") + error.what());
   }
-  const engine::EngineOptions options = recorded_options(row, *searcher);
-  engine::Engine engine(options, std::move(scheduler));
-  engine.begin_replay({.named = reopened_trials(reader)});
   Retelling retelling;
-  std::vector<engine::Command> commands;
   reader.for_each_event([&](const store::RecordedEvent& recorded) {
-    commands.clear();
-    try {
-      engine.replay(event_on_record(recorded, options), Time(recorded.row.time_s),
-                    decisions_on_record(recorded), /*asks_scheduler=*/false, commands);
-    } catch (const std::exception& error) {
-      throw std::runtime_error("event " + std::to_string(recorded.row.number) +
-                               " cannot be replayed: " + error.what());
+    for (const engine::Command& command :
+         recorded_engine->replay(recorded, decisions_on_record(recorded),
+                                 /*asks_scheduler=*/false)) {
+      std::visit(retelling, command);
     }
-    for (const engine::Command& command : commands) std::visit(retelling, command);
   });
   reader.for_each_trial([&](const store::TrialRow& trial) {
     const auto retold = retelling.trials.find(trial.id);

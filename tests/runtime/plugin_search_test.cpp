@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <tune/fsck.hpp>
+#include <tune/replay.hpp>
 #include <tune/track.hpp>
 #include <tune/tune_run.hpp>
 
@@ -63,6 +64,9 @@ TEST_CASE("a search with a plugin's scheduler, searcher and trainable in worker 
   const FsckReport report = fsck(folder.path() / "run");
   CHECK(report.findings.empty());
   CHECK(report.is_replayed);
+  const ReplayReport replayed = replay(folder.path() / "run");
+  CHECK(replayed.is_same());
+  CHECK(replayed.decisions >= 4);
 }
 
 TEST_CASE("a plugin's train function runs in worker processes", "[plugin]") {

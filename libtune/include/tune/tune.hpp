@@ -18,6 +18,7 @@
 #include <tune/progress.hpp>
 #include <tune/random.hpp>
 #include <tune/registry.hpp>
+#include <tune/replay.hpp>
 #include <tune/resources.hpp>
 #include <tune/result.hpp>
 #include <tune/result_grid.hpp>

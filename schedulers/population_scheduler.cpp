@@ -93,22 +93,29 @@ void PopulationScheduler::forget(SchedulerContext& context, const Trial& trial) 
   members_.erase(found);
 }
 
-// Whether it has not given its slot away.
-bool PopulationScheduler::was_training(const Trial& trial, const Member& member) {
-  const bool is_to_be_cloned =
-      member.exchange && trial.incarnation() == member.exchange->incarnation;
-  return trial.incarnation() > 0 && member.place == Place::training && !is_to_be_cloned;
+// A pending one that was interrupted by a fault or by the end of the program, if only on its way to
+// a pause: it has its slot back. One that is to become a clone has given it away.
+std::optional<TrialId> PopulationScheduler::first_interrupted(
+    const SchedulerContext& context) const {
+  std::size_t looked_at = 0;
+  for (const TrialId id : context.pending_trials()) {
+    constexpr std::size_t most = 64;  // of clones that wait there may be a quantile
+    if (++looked_at > most) break;
+    const auto member = members_.find(id);
+    const std::uint32_t incarnation = context.find(id)->incarnation();
+    if (member == members_.end() || incarnation == 0) continue;
+    const std::optional<Exchange>& exchange = member->second.exchange;
+    if (!exchange || incarnation != exchange->incarnation) return id;
+  }
+  return std::nullopt;
 }
 
 // New trials come before all others: they have the least progress.
 std::optional<TrialId> PopulationScheduler::choose_trial_to_run(SchedulerContext& context) {
   if (!context.pending_trials().empty()) {
+    if (const auto interrupted = first_interrupted(context)) return interrupted;
     const TrialId pending = *context.pending_trials().begin();
     const auto member = members_.find(pending);
-    // One that was interrupted, by a fault or by the end of the program, has its slot back.
-    if (member != members_.end() && was_training(*context.find(pending), member->second)) {
-      return pending;
-    }
     const double time = member == members_.end() ? 0 : member->second.time;
     const std::optional<TrialId> ready = first_ready(context);
     const bool is_ready_first =

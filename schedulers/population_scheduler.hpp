@@ -100,7 +100,7 @@ class PopulationScheduler : public TrialScheduler {
     std::optional<Exchange> exchange;
   };
 
-  [[nodiscard]] static bool was_training(const Trial& trial, const Member& member);
+  [[nodiscard]] std::optional<TrialId> first_interrupted(const SchedulerContext& context) const;
   [[nodiscard]] double first_due() const;
   [[nodiscard]] double due_after(double due, double time) const;
   [[nodiscard]] std::size_t quantile() const;

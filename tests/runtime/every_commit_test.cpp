@@ -109,8 +109,15 @@ std::vector<Case> cases() {
                                   {"min_samples_required", 2},
                                   {"min_time_slice", 1},
                                   {"hard_stop", false}}),
+      by_name("pbt", population(false), 6),
+      by_name("pbt", population(false), 6, 0),
       by_name("pbt", population(true), 6),
       by_name("pbt", population(true), 6, 0),
+      by_name("pb2",
+              {{"time_attr", "training_iteration"},
+               {"perturbation_interval", 2},
+               {"hyperparam_bounds", {{"x", {0, 1}}}}},
+              6),
       by_name("resource_changing", {{"base", {{"name", "asha"}, {"max_t", 4}}}}),
   };
 }

@@ -161,7 +161,10 @@ void SteppedExperiment::launch(const engine::Launch& launch) {
   std::ifstream(store_.path(name, directory) / "state") >> iteration >> trial.state;
   trial.saved = launch.start_iteration;
   if (launch.adopt_as) return adopt(trial);
-  if (iteration != launch.start_iteration) throw std::logic_error("a checkpoint of another time");
+  // What is in one that was adopted is of the donor's time.
+  if (!directory.starts_with(engine::checkpoint_directory_name(launch.start_iteration))) {
+    throw std::logic_error("a checkpoint of another time");
+  }
 }
 
 // Another trial's checkpoint becomes one of its own.

@@ -90,7 +90,9 @@ TEST_CASE("PB2: scores that are not finite are no observation", "[pb2]") {
     bench.report(1, step, step == 3 ? test::inf : 2.0 * step);
     bench.report(2, step, 3.0 * step);
   }
-  for (const Json& seen : bench.scheduler().save().at("observations")) {
+  const Json state = bench.scheduler().save();
+  CHECK_FALSE(state.at("observations").empty());
+  for (const Json& seen : state.at("observations")) {
     CHECK(seen.at(2).is_number());
   }
   CHECK_FALSE(bench.exploits().empty());

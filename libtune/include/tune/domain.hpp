@@ -19,6 +19,13 @@ namespace tune {
 class SearchSpace;
 struct SpaceEntry;
 
+/// Quantiles of a domain, inside [0, 1]; one point where first == last.
+struct UnitInterval {
+  double first = 0;
+  double last = 0;
+  [[nodiscard]] double centre() const { return 0.5 * (first + last); }
+};
+
 /// The set of values of one parameter and how they are drawn.
 ///
 /// A Domain does not know the parameter's name; SearchSpace checks it (check()) and names it in
@@ -85,6 +92,11 @@ class Domain {
   /// The value at quantile `u` in [0, 1): an exactly uniform `u` draws from the domain. For a
   /// branch, its key. Not for the kinds `space` and `sample_from`.
   [[nodiscard]] Json from_unit(double u) const;
+  /// The quantiles that from_unit() maps to `value`, for what normalised() takes: a point where the
+  /// domain is continuous, else the interval of its share. So numbers of every kind, logarithmic,
+  /// quantised and normal ones too, are equally likely everywhere in [0, 1]. Empty if it does not
+  /// lie inside. Not for the kinds `space` and `sample_from`.
+  [[nodiscard]] std::optional<UnitInterval> to_unit(const Json& value) const;
   [[nodiscard]] Json sample(Random& random) const { return from_unit(random.uniform()); }
   /// How many values it has; empty if uncountable, unbounded or 2^64 and more (floats, qnormal,
   /// functions). 1 for a point; the keys of a branch.

@@ -104,6 +104,7 @@ class Engine::Implementation {
   void on(TrialRecord& record, const Ended& report);
   void settle_end(TrialRecord& record, const Ended& report);
   void judge_again(TrialRecord& record, const Result& result);
+  void set_last(TrialRecord& record, const Result& result);
   void judge(TrialRecord& record, Result result);
   /// What the scheduler needs of a result and does not find.
   struct Missing {

@@ -43,7 +43,7 @@ void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
     judge_again(record, result);
   } else if (record.want == TrialRecord::Want::stop) {
     // Decided before: what comes until the trial ends is recorded, not told.
-    record.last = result;
+    set_last(record, result);
     emit(RecordResult{record.id(), run.incarnation, result});
   } else {
     judge(record, result);
@@ -52,15 +52,25 @@ void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
   if (result.done) stop(record, "trainable finished");
 }
 
+// One may report the metric at every fifth result alone: its newest value is what a trial reached.
+void Engine::Implementation::set_last(TrialRecord& record, const Result& result) {
+  if (searcher_objective_ && !result.number(searcher_objective_->metric) &&
+      record.last.number(searcher_objective_->metric)) {
+    record.searcher_target = target_of(searcher_objective_, record.last);
+  }
+  record.last = result;
+}
+
 // A result that was told before the trial went back to a checkpoint: nobody is told twice.
 void Engine::Implementation::judge_again(TrialRecord& record, const Result& result) {
-  record.last = result;
+  set_last(record, result);
   emit(RecordResult{record.id(), record.run->incarnation, result});
   if (record.pause_at && result.training_iteration >= *record.pause_at) pause(record);
 }
 
 void Engine::Implementation::judge(TrialRecord& record, Result result) {
   record.decided_until = result.training_iteration;
+  const bool is_reported_end = result.done;
   const Missing missing = missing_fields(result);
   const bool is_first = record.last.training_iteration == 0;
   const bool is_fatal =
@@ -76,7 +86,7 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
       decision == Decision::stop || !verdict.stop_trial.empty() || !verdict.stop_experiment.empty();
   if (stops) result.done = true;
   if (is_told) record.trial->replace_last_result(result);
-  record.last = result;
+  set_last(record, result);
   emit(RecordResult{record.id(), record.run->incarnation, result});
   if (!is_fatal) tell_searcher(record, result);
 
@@ -84,9 +94,10 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
   if (is_fatal) {
     fail_for_good(record, missing.text);
   } else if (stops) {
-    stop(record, !verdict.stop_trial.empty()        ? verdict.stop_trial
-                 : !verdict.stop_experiment.empty() ? verdict.stop_experiment
-                                                    : "stopped by " + scheduler_name_);
+    const std::string& criterion =
+        verdict.stop_trial.empty() ? verdict.stop_experiment : verdict.stop_trial;
+    record.stopped_by_scheduler = criterion.empty() && !is_reported_end;
+    stop(record, criterion.empty() ? "stopped by " + scheduler_name_ : criterion);
   } else if (decision == Decision::pause && !result.done) {
     pause(record);
   }

@@ -151,6 +151,7 @@ void Engine::Implementation::carry_out_requests() {
 
 void Engine::Implementation::on(const StopTrial& request) {
   if (TrialRecord* record = find(request.trial)) {
+    if (record->want != TrialRecord::Want::stop) record->stopped_by_scheduler = true;
     stop(*record, "stopped by " + scheduler_name_);
   }
 }

@@ -173,7 +173,10 @@ void Engine::Implementation::terminate(TrialRecord& record, const std::string& r
   searcher_waits_ = false;
   searcher_has_news_ = true;
   Result last = record.last;
-  last.set_target(target_of(searcher_objective_, last));
+  const bool is_reported = searcher_objective_ && last.number(searcher_objective_->metric);
+  last.set_target(!is_reported && record.searcher_target ? *record.searcher_target
+                                                         : target_of(searcher_objective_, last));
+  last.stopped_by_scheduler = record.stopped_by_scheduler;
   emit(TellSearcherCompleted{record.id(), record.trial->config(), std::move(last)});
   forget(record, TrialState::terminated);
 }

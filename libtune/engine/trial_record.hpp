@@ -101,7 +101,9 @@ struct TrialRecord {
   std::optional<Run> run;
   Want want = Want::run;
   std::string stop_reason;
-  std::string fatal_error;  // with Want::stop: it ends as error with this text
+  bool stopped_by_scheduler = false;
+  std::optional<double> searcher_target;  // the newest value of its metric that `last` lacks
+  std::string fatal_error;                // with Want::stop: it ends as error with this text
   std::optional<PendingExploit> exploit;
   std::optional<Resources> resources;         // instead of the experiment's
   std::vector<StoredCheckpoint> checkpoints;  // oldest first

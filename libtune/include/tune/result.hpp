@@ -23,6 +23,8 @@ class Result {
   double time_total_s = 0;              ///< Seconds of training so far; goes on over restarts.
   double timestamp = 0;                 ///< Wall clock when it was reported, seconds since 1970.
   bool done = false;  ///< Reported, or the decision on this result ended the trial.
+  /// Only where a searcher is told of a completed trial: the scheduler ended it.
+  bool stopped_by_scheduler = false;
 
   /// The metric that the one who looks at it optimises; NaN if the result does not have it.
   [[nodiscard]] double target() const { return target_; }

@@ -59,6 +59,9 @@ class Searcher {
   virtual void on_trial_added(TrialId id, const Config& config);
   /// Only called if wants_results(); in order per trial.
   virtual void on_trial_result(TrialId id, const Config& config, const Result& result);
+  /// `last` is its newest result, or one of iteration 0 if it had none; its target is the newest
+  /// value of the metric. `last.stopped_by_scheduler` tells that the scheduler ended it, early or
+  /// at its max_t.
   virtual void on_trial_completed(TrialId id, const Config& config, const Result& last);
   /// `infeasible`: the trial refused its configuration (InvalidConfig).
   virtual void on_trial_failed(TrialId id, const Config& config, bool infeasible);

@@ -130,6 +130,24 @@ TEST_CASE("a pending trial that is stopped ends without a start", "[engine]") {
   CHECK(bench.given<TellSearcherCompleted>().at(0).last.training_iteration == 0);
 }
 
+TEST_CASE("a searcher is told whether the scheduler ended a trial", "[engine]") {
+  const auto is_by_scheduler = [](EngineBench& bench) {
+    bench.end(0, EndKind::stopped, "");
+    return bench.given<TellSearcherCompleted>().at(0).last.stopped_by_scheduler;
+  };
+  EngineBench decided(minimise_loss(), deciding(TrialId{0}, 1, Decision::stop));
+  decided.join().suggest(0).report(0, 1);
+  CHECK(is_by_scheduler(decided));
+  EngineBench asked = asking([](SchedulerContext& context) { context.stop(TrialId{0}); });
+  asked.join().suggest(0).report(0, 1);
+  CHECK(is_by_scheduler(asked));
+  EngineOptions options = minimise_loss();
+  options.stop = StopCriteria{{"training_iteration", 1}};
+  EngineBench bounded(options, deciding(TrialId{0}, 1, Decision::stop));
+  bounded.join().suggest(0).report(0, 1);
+  CHECK_FALSE(is_by_scheduler(bounded));
+}
+
 TEST_CASE("a pause saves, gives the slot back, and goes on with the next iteration", "[engine]") {
   EngineBench bench(minimise_loss(), deciding(TrialId{0}, 1, Decision::pause));
   bench.join().suggest(0).report(0, 1);

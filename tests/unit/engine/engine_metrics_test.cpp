@@ -153,6 +153,17 @@ TEST_CASE("scheduler and searcher each see their own objective", "[ME-09]") {
   CHECK(bench.engine.context().finished_trials().at(TrialId{0}).last_target == 0.25);
 }
 
+TEST_CASE("a searcher is told the newest value of the metric, not that the last result had none",
+          "[engine]") {
+  EngineBench bench(minimise_loss());
+  bench.join().suggest(0).report(0, 1, {{"loss", 0.5}}).report(0, 2, {{"loss", 0.25}});
+  bench.report(0, 3, {{"epoch", 3}}).report(0, 4, {{"epoch", 4}});
+  bench.end(0, EndKind::finished, "");
+  const Result last = bench.given<TellSearcherCompleted>().at(0).last;
+  CHECK(last.target() == 0.25);
+  CHECK(last.training_iteration == 4);
+}
+
 TEST_CASE("an objective without a metric of its own takes the experiment's", "[engine]") {
   auto puppet = std::make_unique<PuppetScheduler>();
   puppet->own_objective = Objective{"", Mode::max};

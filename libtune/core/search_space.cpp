@@ -101,6 +101,7 @@ void SearchSpace::add(std::string name, Domain domain) {
   SearchSpace larger = *this;
   larger.entries_.emplace_back(std::move(name), std::move(domain));
   core::check_space(larger);
+  if (!constraints_.empty()) larger.note_constants();
   *this = std::move(larger);
 }
 

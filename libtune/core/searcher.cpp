@@ -17,6 +17,8 @@ void Searcher::on_trial_completed(TrialId, const Config&, const Result&) {}
 
 void Searcher::on_trial_failed(TrialId, const Config&, bool) {}
 
+std::string Searcher::take_note() { return {}; }
+
 bool Searcher::wants_results() const { return true; }
 
 std::optional<Objective> Searcher::objective() const { return std::nullopt; }

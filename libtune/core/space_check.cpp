@@ -43,6 +43,15 @@ constexpr std::string_view non_finite_member = "nonfinite";
   refuse(path, conditions, "the name collides with parameter " + value_text(other) + joined);
 }
 
+// A constraint looks at whole configurations.
+void refuse_constraints(const std::string& path, const std::string& conditions,
+                        const SearchSpace& inner) {
+  if (inner.constraints().empty()) return;
+  refuse(path, conditions,
+         "the space inside has the constraint " + value_text(inner.constraints().front()) +
+             ", must be required of the outermost space");
+}
+
 // Refuses what cannot stand beside all that is in `nodes`.
 void check_beside(const Nodes& nodes, const std::string& path, NodeKind kind,
                   const std::string& conditions) {
@@ -78,6 +87,7 @@ Nodes nodes_of_branches(const std::string& path, const Domain& domain, const Pla
   Nodes nodes;
   for (const Domain::Branch& branch : domain.branches()) {
     const std::string condition = value_text(path) + " is " + value_text(branch.key);
+    refuse_constraints(path, place.conditions, branch.space);
     const Place inner{
         place.names, place.conditions.empty() ? condition : place.conditions + " and " + condition};
     merge(nodes, nodes_of(branch.space, inner));
@@ -106,6 +116,7 @@ Nodes nodes_of(const SearchSpace& space, const Place& place) {
       refuse(path, place.conditions, domain.describe() + ": " + fault);
     }
     const bool is_space = domain.kind() == Domain::Kind::space;
+    if (is_space) refuse_constraints(path, place.conditions, domain.space());
     const NodeKind kind = is_space ? NodeKind::space : NodeKind::parameter;
     check_beside(nodes, path, kind, place.conditions);
     nodes.emplace(path, kind);

@@ -72,6 +72,16 @@ Json ConfigurationBuilder::assemble(const Json& fixed, const Json& answer) const
   return drawn;
 }
 
+Json ConfigurationBuilder::drawn(const Json& fixed, Random& random) const {
+  Json drawn = Json::object();
+  for (const SearchSpace::Parameter& parameter : parameters_) {
+    if (is_function(parameter) || !SearchSpace::is_active(parameter, drawn)) continue;
+    const Json* given = find_path(fixed, parameter.names);
+    set_path(drawn, parameter.names, given != nullptr ? *given : parameter.domain.sample(random));
+  }
+  return drawn;
+}
+
 Json ConfigurationBuilder::chosen(const SearchSpace::Parameter& parameter,
                                   const Json& answer) const {
   const Json* value = find_path(answer, parameter.names);

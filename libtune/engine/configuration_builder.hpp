@@ -8,6 +8,7 @@
 #include <tune/config.hpp>
 #include <tune/ids.hpp>
 #include <tune/json.hpp>
+#include <tune/random.hpp>
 #include <tune/search_space.hpp>
 
 namespace tune::engine {
@@ -27,6 +28,8 @@ class ConfigurationBuilder {
   /// @throws std::runtime_error naming searcher, parameter and value if the answer lacks one, puts
   /// it outside its domain, or names one that the space does not have.
   [[nodiscard]] Json assemble(const Json& fixed, const Json& answer) const;
+  /// What assemble() would give if each parameter that is left open were drawn from its domain.
+  [[nodiscard]] Json drawn(const Json& fixed, Random& random) const;
   /// What assemble() gave for a configuration that complete() made. Values that the space has not
   /// are left out.
   [[nodiscard]] Json drawn_part(const Json& config) const;

@@ -116,6 +116,7 @@ void Engine::Implementation::on(const SuggestionReady& event) {
     TrialRecord& added = records_.emplace(event.trial, std::move(record)).first->second;
     ++counts_.pending;
     emit(RecordTrialAdded{event.trial, added.trial->name(), config});
+    if (!event.note.empty()) emit(RecordExplanation{event.trial, event.note});
     tell_added(added);
   }
 }

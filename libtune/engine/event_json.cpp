@@ -171,7 +171,9 @@ TrialReport report_of(std::size_t kind, const Json& body) {
 
 Json suggestion_json(const SuggestionReady& event) {
   if (const auto* config = std::get_if<Config>(&event.suggestion)) {
-    return {{"config", config->json()}};
+    Json body = {{"config", config->json()}};
+    if (!event.note.empty()) body["note"] = event.note;
+    return body;
   }
   if (std::holds_alternative<Wait>(event.suggestion)) return {{"answer", "wait"}};
   if (std::holds_alternative<Exhausted>(event.suggestion)) return {{"answer", "exhausted"}};
@@ -179,7 +181,9 @@ Json suggestion_json(const SuggestionReady& event) {
 }
 
 SuggestionReady suggestion_of(TrialId trial, const Json& body) {
-  if (body.contains("config")) return {trial, Config(body.at("config"))};
+  if (body.contains("config")) {
+    return {trial, Config(body.at("config")), body.value("note", "")};
+  }
   if (body.contains("failure")) return {trial, SearcherFailure{body.at("failure")}};
   const auto& answer = body.at("answer").get_ref<const std::string&>();
   if (answer == "wait") return {trial, Wait{}};

@@ -26,6 +26,9 @@ constexpr std::uint64_t attempts_before_listing = 100;
 constexpr std::uint64_t longest_list = 100'000;
 // After so many a duplicate is taken.
 constexpr std::uint64_t most_attempts = 1000;
+// After so many answers in a row that no constraint allows, values are drawn without the searcher.
+constexpr std::uint64_t most_forbidden = 100;
+constexpr std::uint64_t most_drawn = 100'000;
 // Lists kept to be used again, in configurations; made anew when they are needed again.
 constexpr std::size_t most_listed = 1'000'000;
 
@@ -43,6 +46,20 @@ std::optional<std::uint64_t> checked_samples(std::int64_t num_samples, const Sea
   return searcher.enumerates() ? std::optional<std::uint64_t>(1) : std::nullopt;
 }
 
+Enumeration::Axes axes_of(const Searcher& searcher) {
+  return searcher.enumerates() ? Enumeration::Axes::all : Enumeration::Axes::grid;
+}
+
+// What cannot be counted is refused where the turns are planned.
+std::optional<std::uint64_t> trials_of(const Searcher& searcher, const SearchSpace& space,
+                                       std::int64_t num_samples) {
+  const std::optional<std::uint64_t> samples = checked_samples(num_samples, searcher);
+  const std::optional<std::uint64_t> cells = Enumeration(space, axes_of(searcher)).count();
+  std::uint64_t trials = 0;
+  if (!samples || !cells || __builtin_mul_overflow(*samples, *cells, &trials)) return std::nullopt;
+  return trials;
+}
+
 const Searcher& set_up(Searcher* searcher, const SearchSpace& space,
                        const SuggestionOptions& options) {
   if (searcher == nullptr) throw std::invalid_argument("there is no searcher");
@@ -52,7 +69,10 @@ const Searcher& set_up(Searcher* searcher, const SearchSpace& space,
     throw std::invalid_argument("searcher " + searcher_name(*searcher) +
                                 " needs a metric and a mode, and there are none");
   }
-  searcher->setup({.space = &space, .objective = objective, .seed = options.seed});
+  searcher->setup({.space = &space,
+                   .objective = objective,
+                   .seed = options.seed,
+                   .trials = trials_of(*searcher, space, options.num_samples)});
   return *searcher;
 }
 
@@ -68,8 +88,7 @@ class SuggestionSource::Implementation {
       : space_(std::move(space)),
         options_(std::move(options)),
         builder_(space_, options_.seed, searcher_name(set_up(searcher.get(), space_, options_))),
-        plan_(space_, searcher->enumerates() ? Enumeration::Axes::all : Enumeration::Axes::grid,
-              checked_samples(options_.num_samples, *searcher)),
+        plan_(space_, axes_of(*searcher), checked_samples(options_.num_samples, *searcher)),
         avoids_duplicates_(options_.avoid_duplicates &&
                            Enumeration(space_, Enumeration::Axes::all).count() != plan_.cells()) {
     for (const Json& point : options_.points_to_evaluate) add_point(point);
@@ -98,6 +117,12 @@ class SuggestionSource::Implementation {
   }
 
   [[nodiscard]] Searcher& searcher() const { return *searcher_; }
+
+  [[nodiscard]] std::string take_note() {
+    std::string said = searcher_->take_note();
+    if (note_.empty()) return said;
+    return std::exchange(note_, {}) + (said.empty() ? "" : "; " + said);
+  }
 
   [[nodiscard]] Json save() const {
     Json state = Json::object();
@@ -137,6 +162,10 @@ class SuggestionSource::Implementation {
       throw std::invalid_argument(name + error.what());
     }
     Json fixed = builder_.normalised(point);
+    if (!builder_.leaves_choice(fixed) && !space_.is_allowed(fixed)) {
+      throw std::invalid_argument(name + core::value_text(point) + " is not allowed by " +
+                                  constraints_text());
+    }
     const std::optional<std::uint64_t> turn = plan_.take(fixed);
     if (!turn) {
       throw std::invalid_argument(
@@ -185,6 +214,10 @@ class SuggestionSource::Implementation {
       ++next_turn_;
       return config;
     }
+    if (id == TrialId(0) && !space_.constraints().empty()) {
+      throw std::runtime_error("no configuration of the search space is allowed by " +
+                               constraints_text());
+    }
     return Exhausted{};
   }
 
@@ -203,30 +236,65 @@ class SuggestionSource::Implementation {
     }
   }
 
-  // The searcher's answer, asked for again while it repeats an earlier trial. Without a cell it is
-  // for a point of the user, which is run in any case.
+  // The searcher's answer, asked for again while it repeats an earlier trial or is not allowed.
+  // Without a cell it is for a point of the user, which is run in any case.
   Draw draw(TrialId id, const Json& fixed, std::optional<std::uint64_t> cell) {
-    const bool redraws = avoids_duplicates_ && builder_.leaves_choice(fixed);
+    const bool leaves_choice = builder_.leaves_choice(fixed);
+    const bool redraws = avoids_duplicates_ && leaves_choice;
     std::optional<std::uint64_t> count;  // of configurations with this `fixed`
+    std::uint64_t forbidden = 0;         // answers in a row
     for (std::uint64_t attempt = 0;; ++attempt) {
       const Suggestion answer = ask(id, fixed, attempt);
       if (std::holds_alternative<Wait>(answer)) return Wait{};
       if (std::holds_alternative<Exhausted>(answer)) return Exhausted{};
       Json drawn = builder_.assemble(fixed, std::get<Config>(answer).json());
-      if (!redraws || !is_seen(drawn)) return drawn;
+      const bool is_allowed = space_.is_allowed(drawn);
+      if (is_allowed && (!redraws || !is_seen(drawn))) return drawn;
+      if (!is_allowed && !leaves_choice) return none_left(fixed, cell);
 
       if (attempt == 0) count = Enumeration(space_, Enumeration::Axes::all, fixed).count();
-      if (count == 1) return drawn;  // no free dimension: run as often as asked
+      if (is_allowed && count == 1) return drawn;  // no free dimension: run as often as asked
       const bool can_list = count && *count <= longest_list;
       const bool may_be_used_up = attempt == 0 && can_list && seen_.size() >= *count;
       if (may_be_used_up || (can_list && attempt == attempts_before_listing)) {
         const UnusedList& unused = unused_in(fixed, *count, cell);
-        if (unused.empty() && cell) return UsedUp{};
-        if (unused.empty()) return drawn;
+        if (unused.empty() && is_allowed && !cell) return drawn;
+        if (unused.empty()) return none_left(fixed, cell);
         if (!may_be_used_up) return picked(id, fixed, unused);
       }
-      if (attempt == most_attempts) return drawn;
+      forbidden = is_allowed ? 0 : forbidden + 1;
+      if (forbidden == most_forbidden && !can_list) return drawn_allowed(id, fixed, cell);
+      if (attempt >= most_attempts)
+        return is_allowed ? Draw(drawn) : drawn_allowed(id, fixed, cell);
     }
+  }
+
+  // A cell ends; a point of the user must not be passed over silently.
+  Draw none_left(const Json& fixed, std::optional<std::uint64_t> cell) const {
+    if (cell) return UsedUp{};
+    throw std::runtime_error("no configuration with " + fixed.dump() + " is allowed by " +
+                             constraints_text());
+  }
+
+  // From the domains, as random search does.
+  Draw drawn_allowed(TrialId id, const Json& fixed, std::optional<std::uint64_t> cell) {
+    for (std::uint64_t attempt = 0; attempt < most_drawn; ++attempt) {
+      Random random(options_.seed, "allowed", id.value(), attempt);
+      Json drawn = builder_.drawn(fixed, random);
+      if (space_.is_allowed(drawn)) return drawn;
+    }
+    const std::string text = "none of " + std::to_string(most_drawn) +
+                             " configurations drawn with " + fixed.dump() + " is allowed by " +
+                             constraints_text();
+    if (!cell || plan_.cells() == 1) throw std::runtime_error(text);
+    note_ += (note_.empty() ? "" : "; ") + text + ", this grid cell is passed over";
+    return UsedUp{};
+  }
+
+  [[nodiscard]] std::string constraints_text() const {
+    std::string text = space_.constraints().size() == 1 ? "constraint" : "the constraints";
+    for (const std::string& name : space_.constraints()) text += " " + core::value_text(name);
+    return text;
   }
 
   Suggestion ask(TrialId id, const Json& fixed, std::uint64_t attempt) {
@@ -248,7 +316,9 @@ class SuggestionSource::Implementation {
     const Enumeration all(space_, Enumeration::Axes::all, fixed);
     UnusedList unused;
     for (std::uint64_t index = 0; index < count; ++index) {
-      const ConfigurationKey key = configuration_key(listed(all, index, fixed));
+      const Json config = listed(all, index, fixed);
+      if (!space_.is_allowed(config)) continue;
+      const ConfigurationKey key = configuration_key(config);
       if (!seen_.contains(key)) unused.push_back({index, key});
     }
     if (!cell) return unused_of_point_ = std::move(unused);
@@ -291,6 +361,7 @@ class SuggestionSource::Implementation {
   std::uint64_t next_turn_ = 0;
   std::set<std::uint64_t> used_up_;  // cells
   SeenConfigurations seen_;
+  std::string note_;  // to go with the next configuration
   // Made anew when needed, so not part of the state.
   std::map<std::uint64_t, UnusedList> unused_;  // by cell
   UnusedList unused_of_point_;
@@ -305,7 +376,13 @@ SuggestionSource::~SuggestionSource() = default;
 
 std::optional<std::uint64_t> SuggestionSource::total() const { return implementation_->total(); }
 
-Suggestion SuggestionSource::suggest(TrialId id) { return implementation_->suggest(id); }
+Suggestion SuggestionSource::suggest(TrialId id, std::string* note) {
+  Suggestion suggestion = implementation_->suggest(id);
+  if (note != nullptr && std::holds_alternative<Config>(suggestion)) {
+    *note = implementation_->take_note();
+  }
+  return suggestion;
+}
 
 void SuggestionSource::take_suggestion(TrialId id, const Config& config) {
   implementation_->take_suggestion(id, config);

@@ -118,6 +118,8 @@ DefinitionChange compare_definitions(const Json& recorded, const Json& now, bool
     add_differences("seed", member(recorded, "seed"), member(now, "seed"), change.refused);
   }
   compare_spaces(member(recorded, "space"), member(now, "space"), change.space);
+  add_differences("constraints", member(recorded, "constraints"), member(now, "constraints"),
+                  change.space);
   for (const char* field : extension_fields) {
     const Json was = member(recorded, field);
     const Json is = member(now, field);

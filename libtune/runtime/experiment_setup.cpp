@@ -70,6 +70,8 @@ Json define(const TrainableSpec& trainable, const Experiment& experiment, std::u
       {"stop_grace", experiment.stop_grace.count()},
       {"kill_grace", experiment.kill_grace.count()},
   };
+  const std::vector<std::string> constraints = experiment.space.constraints();
+  if (!constraints.empty()) definition["constraints"] = constraints;
   const std::vector<std::string> plugins = plugin_files();
   if (!plugins.empty()) definition["plugins"] = plugins;
   return definition;

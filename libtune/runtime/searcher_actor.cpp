@@ -43,7 +43,7 @@ class SearcherCall {
     ready.trial = ask.trial;
     try {
       std::visit([&](auto&& answer) { ready.suggestion = std::forward<decltype(answer)>(answer); },
-                 source_.suggest(ask.trial));
+                 source_.suggest(ask.trial, &ready.note));
     } catch (...) {
       ready.suggestion = engine::SearcherFailure{searcher_fault_text(std::current_exception())};
     }

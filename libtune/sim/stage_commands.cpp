@@ -82,7 +82,7 @@ void Stage::ask(TrialId trial) {
   engine::SuggestionReady ready{trial, Wait{}};
   try {
     std::visit([&](auto&& answer) { ready.suggestion = std::forward<decltype(answer)>(answer); },
-               setup_.suggestions->suggest(trial));
+               setup_.suggestions->suggest(trial, &ready.note));
   } catch (const std::exception& error) {
     ready.suggestion = engine::SearcherFailure{error.what()};
   } catch (...) {

@@ -168,6 +168,28 @@ TEST_CASE("a small space is used up without repeats, and then the search ends", 
   });
 }
 
+// Allows about two of three configurations, and `always`.
+void add_constraint(SearchSpace& space, const Json& always, std::uint64_t seed) {
+  space.require("two of three", [=](const Config& config) {
+    const std::string text = config.dump();
+    return text == always.dump() || Random(seed, text).below(3) != 0;
+  });
+}
+
+TEST_CASE("constraints are kept to, and what they allow is used up", "[searchers]") {
+  for_each_round([](const SearcherCase& searcher, std::uint64_t seed) {
+    Random random(seed, "constrained");
+    SearchSpace space =
+        random_space(random, {.countable = searcher.countable_only, .functions = false});
+    engine::SuggestionSource source(space, {.seed = seed}, random_search());
+    add_constraint(space, std::get<Config>(source.suggest(TrialId(0))).json(), seed);
+    Search search(searcher, space, random_options(random, space, seed));
+    search.run(12);
+    REQUIRE_FALSE(search.configs().empty());
+    for (const Config& config : search.configs()) CHECK(space.is_allowed(config.json()));
+  });
+}
+
 TEST_CASE("huge domains stay inside their bounds", "[searchers]") {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min();
   constexpr auto highest = std::numeric_limits<std::int64_t>::max();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -30,6 +31,23 @@ class SearchSpace {
   SearchSpace(std::initializer_list<SpaceEntry> entries);
   /// @throws std::invalid_argument as the constructor.
   void add(std::string name, Domain domain);
+
+  /// True if a configuration may be tried. It is given every active parameter that is drawn,
+  /// enumerated or constant, and none that a function computes.
+  using Constraint = std::function<bool(const Config& config)>;
+  /// Keeps to configurations that `allows` returns true for: every searcher draws among these
+  /// alone, and a point of the user that is not among them is refused. `name` stands for the
+  /// constraint in messages and in the recorded definition.
+  ///
+  /// Of the outermost space alone; called in the order of adding, always with the same answer for
+  /// the same configuration. @throws std::invalid_argument if the name is empty or taken, or
+  /// `allows` is.
+  void require(std::string name, Constraint allows);
+  /// True if all constraints allow `config`, which needs to hold no constants.
+  /// @throws std::runtime_error naming the constraint and the configuration if one throws.
+  [[nodiscard]] bool is_allowed(const Json& config) const;
+  /// The names of the constraints, in order.
+  [[nodiscard]] std::vector<std::string> constraints() const;
 
   [[nodiscard]] const std::vector<SpaceEntry>& entries() const { return entries_; }
   [[nodiscard]] bool empty() const { return entries_.empty(); }
@@ -64,8 +82,16 @@ class SearchSpace {
   friend class Domain;
   // Inside a Domain: checked with what it stands in, whose names belong into the message.
   static SearchSpace unchecked(std::vector<SpaceEntry> entries);
+  void note_constants();
+
+  struct NamedConstraint {
+    std::string name;
+    Constraint allows;
+  };
 
   std::vector<SpaceEntry> entries_;
+  std::vector<NamedConstraint> constraints_;
+  std::vector<Parameter> constants_;  // for constraints; empty if there are none
 };
 
 struct Domain::Branch {

@@ -28,6 +28,9 @@ struct SearcherSetup {
   /// What objective() says, else the experiment's; empty if there is no metric.
   std::optional<Objective> objective;
   std::uint64_t seed = 0;
+  /// How many trials num_samples and the grid make; empty if there is no end. An experiment may end
+  /// before, and go on to more another time.
+  std::optional<std::uint64_t> trials = {};
 };
 
 /// What one suggestion is asked for.
@@ -65,6 +68,10 @@ class Searcher {
   virtual void on_trial_completed(TrialId id, const Config& config, const Result& last);
   /// `infeasible`: the trial refused its configuration (InvalidConfig).
   virtual void on_trial_failed(TrialId id, const Config& config, bool infeasible);
+  /// What there is to say of the suggestion just given, such as another method or a fall-back to a
+  /// simpler one; it is recorded with the trial as an explanation. Said once: empty at the next
+  /// call. The default says nothing.
+  [[nodiscard]] virtual std::string take_note();
   [[nodiscard]] virtual bool wants_results() const;
   /// Its own metric and mode; none: the experiment's. An empty metric means the experiment's.
   [[nodiscard]] virtual std::optional<Objective> objective() const;

@@ -386,5 +386,35 @@ TEST_CASE("paths find values in nested objects and under names that hold '/'", "
   CHECK(made == Json::parse(R"({"a": {"b": 4, "c": 2}, "x/y": {"z": 3}})"));
 }
 
+TEST_CASE("constraints see constants, nested ones too, and are named in order", "[search_space]") {
+  SearchSpace space{{"a", randint(0, 9)}, {"limits", {{"most", 5}}}};
+  CHECK(space.is_allowed({{"a", 8}}));
+  space.require("below most", [](const Config& config) {
+    return config["a"].get<int>() <
+           config["limits"]["most"].get<int>() + (config.contains("b") ? 9 : 0);
+  });
+  space.require("not 3", [](const Config& config) { return config["a"].get<int>() != 3; });
+  CHECK(space.constraints() == std::vector<std::string>{"below most", "not 3"});
+  CHECK(space.is_allowed({{"a", 4}}));
+  CHECK_FALSE(space.is_allowed({{"a", 5}}));
+  CHECK_FALSE(space.is_allowed({{"a", 3}}));
+  space.add("b", 1);
+  CHECK(space.is_allowed({{"a", 5}}));
+}
+
+TEST_CASE("constraints that cannot work are refused", "[search_space]") {
+  const auto always = [](const Config&) { return true; };
+  SearchSpace space{{"a", randint(0, 9)}};
+  CHECK_THROWS_WITH(space.require("", always), "constraint \"\": the name is empty, must not be");
+  CHECK_THROWS_WITH(space.require("c", nullptr), "constraint \"c\": there is no function");
+  space.require("c", always);
+  CHECK_THROWS_WITH(space.require("c", always),
+                    "constraint \"c\": the name is taken, must be there once");
+  const std::string inside =
+      "the space inside has the constraint \"c\", must be required of the outermost space";
+  CHECK_THROWS_WITH(SearchSpace({{"s", space}}), "parameter \"s\": " + inside);
+  CHECK_THROWS_WITH(SearchSpace({{"s", branch({{"k", space}})}}), "parameter \"s\": " + inside);
+}
+
 }  // namespace
 }  // namespace tune

@@ -1,5 +1,6 @@
 #include "engine/suggestion_source.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -229,6 +230,131 @@ TEST_CASE("restore() goes on where save() was", "[suggestion_source]") {
   SuggestionSource second = make(stubborn({{"n", 0}}));
   second.restore(first.save());
   CHECK(second.searcher().save() == 2);
+}
+
+TEST_CASE("a searcher is told how many trials there will be", "[suggestion_source]") {
+  const auto told = [](const SearchSpace& space, std::int64_t num_samples) {
+    auto searcher = stubborn({{"x", 0.5}});
+    const auto& same = *searcher;
+    const SuggestionSource source(space, {.num_samples = num_samples}, std::move(searcher));
+    return same.told_trials;
+  };
+  CHECK(told({{"x", uniform(0, 1)}}, 7) == 7u);
+  CHECK(told({{"x", uniform(0, 1)}, {"g", grid_search({1, 2, 3})}}, 7) == 21u);
+  CHECK(told({{"x", uniform(0, 1)}}, -1) == std::nullopt);
+}
+
+TEST_CASE("what a searcher has to say comes with its configuration, once", "[suggestion_source]") {
+  auto searcher = stubborn({{"x", 0.5}});
+  auto& same = *searcher;
+  SuggestionSource source({{"x", uniform(0, 1)}}, {.num_samples = 3, .avoid_duplicates = false},
+                          std::move(searcher));
+  same.next_note = "begins";
+  std::string note;
+  (void)source.suggest(TrialId(0), &note);
+  CHECK(note == "begins");
+  (void)source.suggest(TrialId(1), &note);
+  CHECK(note.empty());
+}
+
+bool is_rising(const Config& config) { return config["a"].get<int>() < config["b"].get<int>(); }
+
+SearchSpace rising_space(Domain a, Domain b) {
+  SearchSpace space{{"a", std::move(a)}, {"b", std::move(b)}};
+  space.require("a is below b", is_rising);
+  return space;
+}
+
+TEST_CASE("configurations that a constraint forbids are not tried", "[suggestion_source]") {
+  SuggestionSource drawn(rising_space(randint(0, 1000), randint(0, 1000)), {.num_samples = 200},
+                         random_search());
+  const std::vector<Config> configs = suggest_all(drawn);
+  CHECK(configs.size() == 200);
+  for (const Config& config : configs) CHECK(is_rising(config));
+}
+
+TEST_CASE("grids pass over what a constraint forbids", "[suggestion_source]") {
+  const std::vector<std::string> rising = {R"({"a":0,"b":1})", R"({"a":0,"b":2})",
+                                           R"({"a":1,"b":2})"};
+  SuggestionSource axes(rising_space(grid_search({0, 1, 2}), grid_search({0, 1, 2})), {},
+                        random_search());
+  CHECK(dumped(suggest_all(axes)) == rising);
+  SuggestionSource all(rising_space(randint(0, 3), randint(0, 3)), {}, grid());
+  CHECK(dumped(suggest_all(all)) == rising);
+}
+
+TEST_CASE("a constrained space that is used up ends the search", "[suggestion_source]") {
+  SuggestionSource source(rising_space(randint(0, 3), randint(0, 3)), {.num_samples = -1},
+                          random_search());
+  std::vector<std::string> tried = dumped(suggest_all(source));
+  std::sort(tried.begin(), tried.end());
+  CHECK(tried ==
+        std::vector<std::string>{R"({"a":0,"b":1})", R"({"a":0,"b":2})", R"({"a":1,"b":2})"});
+}
+
+TEST_CASE("a small allowed part of a large space is found", "[suggestion_source]") {
+  SearchSpace space{{"x", uniform(0, 1)}, {"n", 3}};
+  space.require("narrow", [](const Config& config) {
+    return config["x"].get<double>() < 0.001 && config["n"].get<int>() == 3;
+  });
+  SuggestionSource source(space, {.num_samples = 20}, random_search());
+  CHECK(suggest_all(source).size() == 20);
+}
+
+TEST_CASE("a space without any allowed configuration is an error, not an empty search",
+          "[suggestion_source]") {
+  const auto never = [](const Config&) { return false; };
+  SearchSpace wide{{"x", uniform(0, 1)}};
+  SearchSpace small{{"a", grid_search({1, 2})}};
+  wide.require("never", never);
+  small.require("never", never);
+  SuggestionSource first(wide, {}, random_search());
+  CHECK_THROWS_WITH(first.suggest(TrialId(0)),
+                    "none of 100000 configurations drawn with {} is allowed by constraint "
+                    "\"never\"");
+  SuggestionSource second(small, {}, random_search());
+  CHECK_THROWS_WITH(second.suggest(TrialId(0)),
+                    "no configuration of the search space is allowed by constraint \"never\"");
+}
+
+TEST_CASE("a grid cell without an allowed configuration is passed over, and that is said",
+          "[suggestion_source]") {
+  SearchSpace space{{"g", grid_search({1, 2})}, {"x", uniform(0, 1)}};
+  space.require("not 1", [](const Config& config) { return config["g"].get<int>() != 1; });
+  SuggestionSource source(space, {.num_samples = 2}, random_search());
+  std::string note;
+  const auto first = std::get<Config>(source.suggest(TrialId(0), &note));
+  CHECK(first["g"].get<int>() == 2);
+  CHECK(
+      note ==
+      "none of 100000 configurations drawn with {\"g\":1} is allowed by constraint \"not 1\", this "
+      "grid cell is passed over");
+  CHECK(suggest_all(source, 1000, 1).size() == 1);
+}
+
+TEST_CASE("a point of the user that a constraint forbids is refused before the start",
+          "[suggestion_source]") {
+  const SearchSpace space = rising_space(randint(0, 3), randint(0, 3));
+  const auto with_point = [&](const Json& point) {
+    return SuggestionSource(space, {.points_to_evaluate = {point}}, random_search());
+  };
+  CHECK_THROWS_WITH(with_point({{"a", 2}, {"b", 1}}),
+                    "points_to_evaluate[0]: {\"a\":2,\"b\":1} is not allowed by constraint "
+                    "\"a is below b\"");
+  // What it leaves open is filled in as the constraint allows; where that cannot be it is said.
+  SuggestionSource open = with_point({{"a", 1}});
+  CHECK(std::get<Config>(open.suggest(TrialId(0))).dump() == R"({"a":1,"b":2})");
+  SuggestionSource closed = with_point({{"a", 2}});
+  CHECK_THROWS_WITH(closed.suggest(TrialId(0)),
+                    Catch::StartsWith("no configuration with {\"a\":2} is allowed by"));
+}
+
+TEST_CASE("a constraint that throws is named, with the configuration", "[suggestion_source]") {
+  SearchSpace space{{"x", randint(3, 4)}};
+  space.require("reads y", [](const Config& config) { return config["y"].get<int>() > 0; });
+  SuggestionSource source(space, {}, random_search());
+  CHECK_THROWS_WITH(source.suggest(TrialId(0)),
+                    Catch::StartsWith("constraint \"reads y\" threw for {\"x\":3}: "));
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ struct SearcherFailure {
 struct SuggestionReady {
   TrialId trial;
   std::variant<Config, Wait, Exhausted, SearcherFailure> suggestion;
+  std::string note = {};  // what the searcher has to say of a configuration; most often nothing
 };
 
 // What a running trial tells, in this order: started, then results and checkpoints, then ended.

@@ -42,7 +42,8 @@ class SuggestionSource {
   /// The configuration of the next trial. Ids come in ascending order; after Wait the same again.
   /// @throws std::runtime_error naming searcher, parameter and value if its answer does not fit the
   /// space, or naming the parameter whose sample_from function threw; whatever a searcher throws.
-  [[nodiscard]] Suggestion suggest(TrialId id);
+  /// `note`, if given, takes what the searcher has to say of a configuration.
+  [[nodiscard]] Suggestion suggest(TrialId id, std::string* note = nullptr);
   /// A suggestion of the past, in its turn: as if suggest() had given it, but nobody is asked.
   void take_suggestion(TrialId id, const Config& config);
 

@@ -20,6 +20,7 @@ class ScriptedSearcher final : public Searcher {
 
   void setup(const SearcherSetup& setup) override {
     told_objective = setup.objective;
+    told_trials = setup.trials;
     note("setup " + (setup.objective ? setup.objective->metric : "-"));
   }
   Suggestion suggest(const SuggestionRequest& request) override {
@@ -37,6 +38,7 @@ class ScriptedSearcher final : public Searcher {
   void on_trial_failed(TrialId id, const Config&, bool infeasible) override {
     note("failed " + std::to_string(id.value()) + (infeasible ? " infeasible" : ""));
   }
+  std::string take_note() override { return std::exchange(next_note, {}); }
   [[nodiscard]] bool wants_results() const override { return traits.wants_results; }
   [[nodiscard]] bool needs_metric() const override { return traits.needs_metric; }
   [[nodiscard]] std::optional<Objective> objective() const override { return traits.objective; }
@@ -52,6 +54,8 @@ class ScriptedSearcher final : public Searcher {
   };
   Traits traits;
   std::optional<Objective> told_objective;  ///< By setup().
+  std::optional<std::uint64_t> told_trials;
+  std::string next_note;  ///< What it says next.
 
  private:
   void note(std::string line) {

@@ -14,7 +14,7 @@ from pathlib import Path
 
 SOURCE_SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh"}
 ROOTS = ["libtune", "schedulers", "searchers", "trainables", "cli", "examples", "tests", "benchmarks"]
-OWN_FOLDERS = ["core", "engine", "store", "report", "runtime", "sim", "support"]
+OWN_FOLDERS = ["core", "engine", "store", "report", "runtime", "sim", "support", "benchmarks"]
 
 JSON = r"nlohmann/"
 CAF = r"caf/"

@@ -1,10 +1,12 @@
 #include "benchmarks/problem.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -85,6 +87,41 @@ TEST_CASE("each problem has its least value where it says, and random search fin
       CHECK_FALSE(problem.value(config) < problem.optimum);
     }
   }
+}
+
+TEST_CASE("the least of the categories' cells is the one on record", "[benchmarks]") {
+  const Problem& problem = problem_named("categories8");
+  const auto value_of_cell = [&](int cell) {
+    Json config = Json::object();
+    int rest = cell;
+    for (int i = 0; i < 8; ++i, rest /= 4) {
+      config["c" + std::to_string(i)] = std::string(1, static_cast<char>('a' + rest % 4));
+    }
+    // The floats at their best.
+    config["x"] = 0.1 + 0.25 * (cell % 4);
+    config["y"] = 0.1 + 0.2 * (cell / 16384);
+    return problem.value(Config(std::move(config)));
+  };
+  double least = value_of_cell(0);
+  for (int cell = 1; cell < 65536; ++cell) least = std::min(least, value_of_cell(cell));
+  CHECK_THAT(least, WithinAbs(problem.optimum, 1e-12));
+}
+
+TEST_CASE("a fifth of the failing problem has no value, half of it as a failure", "[benchmarks]") {
+  const Problem& problem = problem_named("failing_camel4");
+  engine::SuggestionSource source(problem.space, {.num_samples = 5000}, random_search());
+  int failed = 0;
+  int without_value = 0;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const Config config = std::get<Config>(source.suggest(TrialId(i)));
+    if (problem.fails(config)) {
+      ++failed;
+    } else if (std::isnan(problem.value(config))) {
+      ++without_value;
+    }
+  }
+  CHECK(failed == Approx(500).margin(80));
+  CHECK(without_value == Approx(500).margin(80));
 }
 
 }  // namespace

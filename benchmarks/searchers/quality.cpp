@@ -51,7 +51,8 @@ QualityLine line_of(const std::string& problem, int evaluations, const std::vect
 
 void print_json(const QualityLine& line, const SearcherChoice& searcher,
                 const BenchOptions& options) {
-  Json json = {{"searcher", searcher.name},
+  Json json = {{"table", "quality"},
+               {"searcher", searcher.name},
                {"options", searcher.options},
                {"problem", line.problem},
                {"evaluations", line.evaluations},
@@ -88,38 +89,10 @@ void print_text(const QualityLine& line) {
   std::fflush(stdout);
 }
 
-void print_refusal(const Problem& problem, const SearcherChoice& searcher,
-                   const std::string& reason, bool prints_json) {
-  if (prints_json) {
-    const Json json = {{"searcher", searcher.name},
-                       {"options", searcher.options},
-                       {"problem", problem.name},
-                       {"refused", reason}};
-    std::cout << json.dump() << std::endl;
-  } else {
-    std::printf("%-16s refused: %s\n", problem.name.c_str(), reason.c_str());
-    std::fflush(stdout);
-  }
-}
-
-// Best values by seed, each as long as there are evaluations: who runs dry keeps its best.
-std::vector<std::vector<double>> search_all(const Problem& problem, const SearcherChoice& searcher,
-                                            const BenchOptions& options) {
-  std::vector<std::vector<double>> searches(static_cast<std::size_t>(options.seeds));
-  run_all(options.seeds, options.jobs, [&](int i) {
-    const SearchRun run{.seed = options.first_seed + static_cast<std::uint64_t>(i),
-                        .evaluations = options.evaluations};
-    auto& best = searches[static_cast<std::size_t>(i)];
-    best = best_values(problem, searcher, run);
-    if (best.empty()) throw std::runtime_error(searcher.label() + " suggests nothing");
-    best.resize(static_cast<std::size_t>(options.evaluations), best.back());
-  });
-  return searches;
-}
-
 }  // namespace
 
 void print_quality(const BenchOptions& options) {
+  const SearchRun first{.seed = options.first_seed, .evaluations = options.evaluations};
   for (const SearcherChoice& searcher : options.searchers) {
     const std::string column =
         options.against.empty() ? reference_column(searcher.name) : options.against;
@@ -132,15 +105,13 @@ void print_quality(const BenchOptions& options) {
     for (const Problem& problem : options.problems) {
       std::vector<std::vector<double>> searches;
       try {
-        searches = search_all(problem, searcher, options);
+        searches = search_all(problem, searcher, first, options.seeds, options.jobs);
       } catch (const std::invalid_argument& error) {
         print_refusal(problem, searcher, error.what(), options.prints_json);
         continue;
       }
       for (const int count : milestones(options.evaluations)) {
-        std::vector<double> values;
-        for (const auto& best : searches)
-          values.push_back(best[static_cast<std::size_t>(count - 1)]);
+        const std::vector<double> values = values_after(count, searches);
         const QualityLine line = line_of(problem.name, count, values, column);
         if (line.verdict) ++verdicts[*line.verdict];
         if (options.prints_json) {

@@ -111,6 +111,28 @@ std::vector<double> best_values(const Problem& problem, const SearcherChoice& se
   return OneSearch(problem, searcher, run).best_values();
 }
 
+std::vector<std::vector<double>> search_all(const Problem& problem, const SearcherChoice& searcher,
+                                            const SearchRun& first, int seeds, int jobs) {
+  std::vector<std::vector<double>> searches(static_cast<std::size_t>(seeds));
+  run_all(seeds, jobs, [&](int i) {
+    SearchRun run = first;
+    run.seed += static_cast<std::uint64_t>(i);
+    auto& best = searches[static_cast<std::size_t>(i)];
+    best = best_values(problem, searcher, run);
+    if (best.empty()) throw std::runtime_error(searcher.label() + " suggests nothing");
+    best.resize(static_cast<std::size_t>(run.evaluations), best.back());
+  });
+  return searches;
+}
+
+std::vector<double> values_after(int evaluations,
+                                 const std::vector<std::vector<double>>& searches) {
+  std::vector<double> values;
+  for (const auto& best : searches)
+    values.push_back(best.at(static_cast<std::size_t>(evaluations - 1)));
+  return values;
+}
+
 void run_all(int count, int jobs, const std::function<void(int)>& work) {
   std::atomic<int> next = 0;
   std::exception_ptr fault;

@@ -26,6 +26,20 @@ std::string short_text(double value) {
   return text;
 }
 
+void print_refusal(const Problem& problem, const SearcherChoice& searcher,
+                   const std::string& reason, bool prints_json) {
+  if (prints_json) {
+    const Json json = {{"searcher", searcher.name},
+                       {"options", searcher.options},
+                       {"problem", problem.name},
+                       {"refused", reason}};
+    std::cout << json.dump() << std::endl;
+  } else {
+    std::printf("%-16s refused: %s\n", problem.name.c_str(), reason.c_str());
+    std::fflush(stdout);
+  }
+}
+
 void print_list(const BenchOptions& options) {
   for (const Problem& problem : options.problems) {
     std::printf("%-16s %s; least value %.10g\n", problem.name.c_str(), problem.about.c_str(),
@@ -60,6 +74,8 @@ void print_quick(BenchOptions options) {
   options.evaluations = 50;
   options.slots = {8};
   print_quality(options);
+  print_parallel(options);
+  print_cost(options);
 }
 
 int run_bench(const BenchOptions& options) {
@@ -75,8 +91,10 @@ int run_bench(const BenchOptions& options) {
     print_values(options);
   } else if (options.is_quick) {
     print_quick(options);
-  } else if (options.asks_quality) {
-    print_quality(options);
+  } else {
+    if (options.asks_cost) print_cost(options);
+    if (!options.slots.empty()) print_parallel(options);
+    if (options.asks_quality) print_quality(options);
   }
   return 0;
 }

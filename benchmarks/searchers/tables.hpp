@@ -18,6 +18,10 @@ void print_list(const BenchOptions& options);
 /// benchmarks/peers/optuna_search.py, which has the same functions a second time.
 void print_values(const BenchOptions& options);
 
+/// Says that a searcher does not take a problem's space, and why.
+void print_refusal(const Problem& problem, const SearcherChoice& searcher,
+                   const std::string& reason, bool prints_json);
+
 /// Five significant digits, in at most eleven characters.
 [[nodiscard]] std::string short_text(double value);
 

@@ -38,6 +38,17 @@ struct SearchRun {
 [[nodiscard]] std::vector<double> best_values(const Problem& problem,
                                               const SearcherChoice& searcher, const SearchRun& run);
 
+/// As many searches as `seeds`, from that of `first` on, `jobs` at a time. Each has as many values
+/// as evaluations: who runs dry keeps its best.
+/// @throws std::runtime_error if a searcher suggests nothing at all; else as best_values().
+[[nodiscard]] std::vector<std::vector<double>> search_all(const Problem& problem,
+                                                          const SearcherChoice& searcher,
+                                                          const SearchRun& first, int seeds,
+                                                          int jobs);
+/// What each of these searches had after so many evaluations.
+[[nodiscard]] std::vector<double> values_after(int evaluations,
+                                               const std::vector<std::vector<double>>& searches);
+
 /// Calls `work(0)` to `work(count - 1)`, `jobs` at a time. The first exception is thrown again.
 void run_all(int count, int jobs, const std::function<void(int)>& work);
 

@@ -78,10 +78,10 @@ void print_quick(BenchOptions options) {
   print_cost(options);
 }
 
-int run_bench(const BenchOptions& options) {
+void run_bench(const BenchOptions& options) {
   if (options.asks_help) {
     std::cout << bench_usage;
-    return 0;
+    return;
   }
   register_builtin_searchers();
   for (const SearcherChoice& searcher : options.searchers) (void)searcher.make();
@@ -96,7 +96,6 @@ int run_bench(const BenchOptions& options) {
     if (!options.slots.empty()) print_parallel(options);
     if (options.asks_quality) print_quality(options);
   }
-  return 0;
 }
 
 }  // namespace
@@ -105,7 +104,8 @@ int run_bench(const BenchOptions& options) {
 int main(int argc, char** argv) {
   try {
     const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-    return tune::bench::run_bench(tune::bench::parse_options(arguments));
+    tune::bench::run_bench(tune::bench::parse_options(arguments));
+    return 0;
   } catch (const std::exception& error) {
     std::cerr << "searchers_bench: " << error.what() << '\n';
     return 1;

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "benchmarks/problem.hpp"
+
 namespace tune::bench {
 namespace {
 
@@ -24,6 +26,23 @@ TEST_CASE("figures on record are found by problem, evaluations and column", "[be
   CHECK_FALSE(find_reference("branin", 150, "TPE"));
   CHECK_FALSE(find_reference("other", 50, "TPE"));
   CHECK(find_reference("ackley10_shift", 200, "random")->rounding == Approx(0.05));
+}
+
+TEST_CASE(
+    "every problem has figures at 50, 100 and 200 evaluations, its median between its quartiles",
+    "[benchmarks]") {
+  for (const Problem& problem : all_problems()) {
+    for (const int evaluations : {50, 100, 200}) {
+      for (const char* column : {"random", "TPE", "CMA-ES"}) {
+        INFO(problem.name << ' ' << evaluations << ' ' << column);
+        const auto figure = find_reference(problem.name, evaluations, column);
+        REQUIRE(figure);
+        CHECK(figure->values.lower <= figure->values.median);
+        CHECK(figure->values.median <= figure->values.upper);
+        CHECK(figure->values.median >= problem.optimum - figure->rounding);
+      }
+    }
+  }
 }
 
 TEST_CASE("the best column is the one with the least median", "[benchmarks]") {

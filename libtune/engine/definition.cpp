@@ -105,6 +105,10 @@ void check_numbers(const Experiment& experiment) {
     refuse_definition("time_budget must be above 0 s, is " +
                       core::number_text(experiment.time_budget->count()) + " s");
   }
+  if (experiment.suggest_budget && !(experiment.suggest_budget->count() > 0)) {
+    refuse_definition("suggest_budget must be above 0 s, is " +
+                      core::number_text(experiment.suggest_budget->count()) + " s");
+  }
   require_seconds("step_timeout", experiment.step_timeout);
   require_seconds("stop_grace", experiment.stop_grace);
   require_seconds("kill_grace", experiment.kill_grace);

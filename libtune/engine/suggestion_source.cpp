@@ -125,12 +125,15 @@ class SuggestionSource::Implementation {
   }
 
   [[nodiscard]] Json save() const {
+    Json of_searcher = searcher_->save();
+    // It is told everything again, and so are we.
+    if (of_searcher.is_null()) return nullptr;
     Json state = Json::object();
     state["next_point"] = next_point_;
     state["next_turn"] = next_turn_;
     state["used_up"] = used_up_;
     state["seen"] = seen_.save();
-    state["searcher"] = searcher_->save();
+    state["searcher"] = std::move(of_searcher);
     return state;
   }
 

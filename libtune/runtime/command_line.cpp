@@ -93,6 +93,12 @@ constexpr std::array override_options = {
                      e.time_budget = std::chrono::duration<double>(number_value(value));
                    },
                    check_numbers},
+    OverrideOption{"tune-suggest-budget", "SECONDS",
+                   "draw at random where the searcher thinks for longer than that",
+                   [](Experiment& e, Text value) {
+                     e.suggest_budget = std::chrono::duration<double>(number_value(value));
+                   },
+                   check_numbers},
     OverrideOption{
         "tune-max-concurrent", "N", "trials that run at once; 0: as many as resources allow",
         [](Experiment& e, Text value) { e.max_concurrent = whole_value<std::int64_t>(value); },

@@ -18,6 +18,7 @@
 #include "plugin_loader.hpp"
 #include "report/progress_display.hpp"
 #include "runtime/experiment_directory.hpp"
+#include "runtime/hurried_searcher.hpp"
 #include "runtime/left_overs.hpp"
 #include "runtime/past_experiment.hpp"
 
@@ -67,6 +68,8 @@ Json define(const TrainableSpec& trainable, const Experiment& experiment, std::u
       {"isolation", experiment.isolation == Isolation::threads ? "threads" : "processes"},
       {"reuse_workers", experiment.reuse_workers},
       {"exporters", experiment.exporters},
+      {"suggest_budget",
+       experiment.suggest_budget ? Json(experiment.suggest_budget->count()) : Json()},
       {"stop_grace", experiment.stop_grace.count()},
       {"kill_grace", experiment.kill_grace.count()},
   };
@@ -165,6 +168,9 @@ std::vector<std::shared_ptr<Callback>> callbacks_of(const Experiment& experiment
 /// Makes the objects that run the experiment; takes searcher and scheduler.
 engine::EngineOptions make_engine(const TrainableSpec& trainable, Experiment& experiment,
                                   ExperimentSetup& setup) {
+  if (experiment.suggest_budget) {
+    experiment.searcher = hurried(std::move(experiment.searcher), *experiment.suggest_budget);
+  }
   setup.suggestions = engine::take_searcher(experiment, setup.info);
   setup.hub->expect(expected_work(experiment, *setup.suggestions));
   engine::EngineOptions options =

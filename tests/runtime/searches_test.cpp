@@ -1,6 +1,9 @@
 // Whole searches, by the configurations that they run.
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -19,6 +22,7 @@
 #include <tune/tune_run.hpp>
 
 #include "run_support.hpp"
+#include "store/journal_reader.hpp"
 
 namespace tune::test {
 namespace {
@@ -208,6 +212,53 @@ TEST_CASE("SC-09: trials that were paused at 1 go on from there, time after time
       CHECK(read_lines(trial.path / "loads") == std::vector<std::string>{"1"});
     }
   }
+}
+
+// Thinks about trial 2 until trial 6 has run.
+class Ponderer final : public Searcher {
+ public:
+  explicit Ponderer(std::filesystem::path path) : path_(std::move(path)) {}
+  void setup(const SearcherSetup&) override {}
+  Suggestion suggest(const SuggestionRequest& request) override {
+    if (request.trial == TrialId(2)) wait_until([&] { return std::filesystem::exists(path_); });
+    return Config(Json{{"x", 0.5}});
+  }
+  [[nodiscard]] bool needs_metric() const override { return false; }
+  [[nodiscard]] Json options() const override { return {{"name", "ponderer"}}; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST_CASE("no slot waits longer than suggest_budget for a searcher that thinks",
+          "[searches][threads]") {
+  const TemporaryFolder folder;
+  const std::filesystem::path sign = folder.path() / "sign";
+  Experiment experiment = small_experiment(folder);
+  experiment.isolation = Isolation::threads;
+  experiment.space = {{"x", uniform(0, 1)}, {"sign", sign.string()}};
+  experiment.num_samples = 8;
+  experiment.avoid_duplicates = false;
+  experiment.searcher = std::make_unique<Ponderer>(sign);
+  experiment.suggest_budget = std::chrono::milliseconds(50);
+  const ResultGrid results = tune_run(
+      [](const Config& config) {
+        if (track::context().trial_id == TrialId(6)) {
+          std::ofstream(config["sign"].get<std::string>()) << "here";
+        }
+        report_once(config);
+      },
+      experiment);
+  REQUIRE(results.size() == 8);  // without the budget trial 6 would never come
+  CHECK(results.errors().empty());
+  for (std::size_t i = 2; i < 7; ++i) CHECK(results[i].config["x"].get<double>() != 0.5);
+  const store::JournalReader journal(results.path());
+  std::vector<std::string> said;
+  journal.for_each_message([&](const store::MessageRow& message) {
+    if (message.kind == "explanation") said.push_back(message.text);
+  });
+  CHECK(std::count(said.begin(), said.end(),
+                   "drawn at random: ponderer took longer than suggest_budget, 0.05 s") >= 5);
 }
 
 }  // namespace

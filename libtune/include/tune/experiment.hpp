@@ -92,6 +92,9 @@ struct Experiment {
   /// and then ends the program, with exit code 130 or 143. False: it returns; see
   /// ResultGrid::interrupted(). A second signal ends the program at once.
   bool exit_on_signal = true;
+  /// The longest time that the searcher may think about one trial; then its values are drawn at
+  /// random, which is recorded with it. Not set: as long as it wants, while its slot is idle.
+  std::optional<std::chrono::duration<double>> suggest_budget = {};
   /// How long a step may go on after its trial was told to stop. Then its process gets SIGTERM.
   std::chrono::duration<double> stop_grace = std::chrono::seconds(30);
   /// How long after that it gets SIGKILL.

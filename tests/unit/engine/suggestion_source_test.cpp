@@ -257,6 +257,20 @@ TEST_CASE("what a searcher has to say comes with its configuration, once", "[sug
   CHECK(note.empty());
 }
 
+// Keeps the default: nothing to save, told everything again.
+class Forgetful final : public Searcher {
+ public:
+  void setup(const SearcherSetup&) override {}
+  Suggestion suggest(const SuggestionRequest&) override { return Config(Json{{"x", 0.5}}); }
+};
+
+TEST_CASE("there is no state to save without the searcher's", "[suggestion_source]") {
+  SuggestionSource source({{"x", uniform(0, 1)}}, {.objective = Objective{"loss"}},
+                          std::make_unique<Forgetful>());
+  (void)source.suggest(TrialId(0));
+  CHECK(source.save().is_null());
+}
+
 bool is_rising(const Config& config) { return config["a"].get<int>() < config["b"].get<int>(); }
 
 SearchSpace rising_space(Domain a, Domain b) {

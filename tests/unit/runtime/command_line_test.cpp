@@ -54,6 +54,8 @@ TEST_CASE("each option sets its field", "[command_line]") {
   CHECK(experiment_of({"--tune-storage-path=~/a=b"}).storage_path == "~/a=b");
   CHECK(experiment_of({"--tune-num-samples=7"}).num_samples == 7);
   CHECK(experiment_of({"--tune-num-samples=-1"}).num_samples == -1);
+  CHECK(experiment_of({"--tune-suggest-budget=0.5"}).suggest_budget ==
+        std::chrono::milliseconds(500));
   CHECK(experiment_of({"--tune-time-budget=1.5"}).time_budget == std::chrono::milliseconds(1500));
   CHECK(experiment_of({"--tune-max-concurrent=3"}).max_concurrent == 3);
   CHECK(experiment_of({"--tune-max-failures=2"}).failure.max_failures == 2);
@@ -181,6 +183,7 @@ TEST_CASE("a value that its field may not have is refused as the field's", "[com
         Pair{"--tune-num-samples= 3", "want a whole number"},
         Pair{"--tune-num-samples=3x", "want a whole number"},
         Pair{"--tune-num-samples=9223372036854775808", "want a whole number of 64 bits"},
+        Pair{"--tune-suggest-budget=0", "suggest_budget must be above 0 s"},
         Pair{"--tune-time-budget=0", "time_budget must be above 0 s"},
         Pair{"--tune-time-budget=inf", "want a number"},
         Pair{"--tune-time-budget=1h", "want a number"},

@@ -4,7 +4,9 @@
 
 #include <tune/registry.hpp>
 #include <tune/searchers/grid.hpp>
+#include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
+#include <tune/searchers/sobol.hpp>
 
 #include "core/option_reader.hpp"
 
@@ -21,11 +23,23 @@ std::unique_ptr<Searcher> make_grid(const Json& options) {
   return grid();
 }
 
+std::unique_ptr<Searcher> make_sobol(const Json& options) {
+  core::OptionReader("sobol", options).finish();
+  return sobol();
+}
+
+std::unique_ptr<Searcher> make_halton(const Json& options) {
+  core::OptionReader("halton", options).finish();
+  return halton();
+}
+
 }  // namespace
 
 void register_builtin_searchers() {
   register_searcher("random", make_random, "draws each parameter from its domain");
   register_searcher("grid", make_grid, "tries every configuration there is");
+  register_searcher("sobol", make_sobol, "fills the space evenly: a scrambled Sobol sequence");
+  register_searcher("halton", make_halton, "fills the space evenly: a scrambled Halton sequence");
 }
 
 }  // namespace tune

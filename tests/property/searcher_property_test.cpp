@@ -12,7 +12,9 @@
 #include <catch2/catch.hpp>
 
 #include <tune/searchers/grid.hpp>
+#include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
+#include <tune/searchers/sobol.hpp>
 
 #include "engine/suggestion_source.hpp"
 #include "random_space.hpp"
@@ -32,6 +34,8 @@ const std::vector<SearcherCase>& all_searchers() {
   static const std::vector<SearcherCase> searchers = {
       {.name = "random", .make = random_search},
       {.name = "grid", .make = grid, .countable_only = true},
+      {.name = "sobol", .make = sobol},
+      {.name = "halton", .make = halton},
   };
   return searchers;
 }

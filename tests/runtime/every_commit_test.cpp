@@ -17,6 +17,7 @@
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/builtin.hpp>
 #include <tune/schedulers/fifo.hpp>
+#include <tune/searchers/builtin.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/random.hpp>
 
@@ -45,6 +46,7 @@ double learn(const Config& config, double state, std::int64_t iteration) {
 /// A later scheduler or searcher is another line here.
 std::vector<Case> cases() {
   register_builtin_schedulers();
+  register_builtin_searchers();
   const auto random_space = [](Experiment& e) {
     e.space = {{"x", uniform(0, 1)}, {"n", randint(0, 3)}};
     e.num_samples = 6;
@@ -73,6 +75,15 @@ std::vector<Case> cases() {
                   e.scheduler = make_scheduler(name, options);
                 },
                 steps, snapshot_every};
+  };
+  const auto with_searcher = [&](const char* name, Json options = Json::object(),
+                                 std::int64_t snapshot_every = 7) {
+    return Case{name + options.dump(),
+                [=](Experiment& e) {
+                  random_space(e);
+                  e.searcher = make_searcher(name, options);
+                },
+                4, snapshot_every};
   };
   const Json halving = {{"max_t", 4}, {"reduction_factor", 2}};
   const auto population = [](bool synch) {
@@ -119,6 +130,8 @@ std::vector<Case> cases() {
                {"hyperparam_bounds", {{"x", {0, 1}}}}},
               6),
       by_name("resource_changing", {{"base", {{"name", "asha"}, {"max_t", 4}}}}),
+      with_searcher("sobol"),
+      with_searcher("halton"),
   };
 }
 

@@ -27,6 +27,7 @@ DEMANGLER = r"cxxabi\.h"  # the name of a class, for messages
 CATCH = r"catch2/"
 PROGRAM_OPTIONS = r"boost/program_options"
 BOOST_DLL = r"boost/dll"
+BOOST_SOBOL = r"boost/random/sobol\.hpp"
 BENCHMARK = r"benchmark/"
 SYSTEM = "<system>"  # POSIX and Linux headers
 
@@ -64,6 +65,9 @@ FOLDERS = [
     Folder("libtune/sim", own=["sim", "engine", "report", "core"], public=PLUGINS, others=[JSON],
            pure=True),
     Folder("schedulers", own=["core"], public=["tune/schedulers/"], others=[JSON, EIGEN], pure=True),
+    # A large table, slow to compile: in one file alone.
+    Folder("searchers/sobol_sequence.cpp", own=["core"], public=["tune/searchers/"],
+           others=[JSON, BOOST_SOBOL], pure=True),
     Folder("searchers", own=["core"], public=["tune/searchers/"], others=[JSON], pure=True),
     Folder("trainables/cuda", own=["core"], public=["tune/trainables/"], others=[JSON, CUDA]),
     Folder("trainables", own=["core"], public=["tune/trainables/"],

@@ -36,7 +36,9 @@
 #include <tune/search_space.hpp>
 #include <tune/searcher.hpp>
 #include <tune/searchers/grid.hpp>
+#include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
+#include <tune/searchers/sobol.hpp>
 #include <tune/simulate.hpp>
 #include <tune/stop.hpp>
 #include <tune/timeline.hpp>

@@ -27,6 +27,8 @@ bool Searcher::needs_metric() const { return true; }
 
 bool Searcher::enumerates() const { return false; }
 
+bool Searcher::is_repetition() const { return false; }
+
 Json Searcher::save() const { return nullptr; }
 
 void Searcher::restore(const Json& state) {

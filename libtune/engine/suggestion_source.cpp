@@ -252,7 +252,8 @@ class SuggestionSource::Implementation {
       if (std::holds_alternative<Exhausted>(answer)) return Exhausted{};
       Json drawn = builder_.assemble(fixed, std::get<Config>(answer).json());
       const bool is_allowed = space_.is_allowed(drawn);
-      if (is_allowed && (!redraws || !is_seen(drawn))) return drawn;
+      const bool is_duplicate = redraws && is_seen(drawn) && !searcher_->is_repetition();
+      if (is_allowed && !is_duplicate) return drawn;
       if (!is_allowed && !leaves_choice) return none_left(fixed, cell);
 
       if (attempt == 0) count = Enumeration(space_, Enumeration::Axes::all, fixed).count();

@@ -80,6 +80,9 @@ class Searcher {
   /// True if every configuration shall be tried, each num_samples times (once if that is -1): then
   /// all parameters are enumerated like grid axes, and suggest() finds everything fixed.
   [[nodiscard]] virtual bool enumerates() const;
+  /// True if its last answer is meant to be a configuration that was tried before: it is run, and
+  /// no other is asked for.
+  [[nodiscard]] virtual bool is_repetition() const;
   /// All state. A null value (the default) means that it is rebuilt by telling it all that is on
   /// record again, from the first trial on.
   [[nodiscard]] virtual Json save() const;

@@ -1,14 +1,22 @@
 #include <tune/searchers/builtin.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <tune/registry.hpp>
+#include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
 #include <tune/searchers/sobol.hpp>
 
+#include "core/number_text.hpp"
 #include "core/option_reader.hpp"
+#include "core/saved_number.hpp"
 
 namespace tune {
 namespace {
@@ -33,6 +41,46 @@ std::unique_ptr<Searcher> make_halton(const Json& options) {
   return halton();
 }
 
+std::vector<CmaSourceTrial> read_source(const Json& json) {
+  const auto refuse = [](const Json& found) {
+    throw std::invalid_argument("cma_es: source has " + core::value_text(found) +
+                                ", want a list of {\"config\": {...}, \"value\": number}");
+  };
+  if (!json.is_array()) refuse(json);
+  std::vector<CmaSourceTrial> source;
+  for (const Json& entry : json) {
+    const bool is_trial = entry.is_object() && entry.contains("config") &&
+                          entry.at("config").is_object() && entry.contains("value") &&
+                          (entry.at("value").is_number() || entry.at("value").is_string());
+    if (!is_trial) refuse(entry);
+    source.push_back(
+        {entry.at("config"), core::restored_number(entry.at("value"), "cma_es: source")});
+  }
+  return source;
+}
+
+std::unique_ptr<Searcher> make_cma_es(const Json& json) {
+  CmaEsOptions options;
+  core::OptionReader reader("cma_es", json);
+  std::string restarts(to_string(options.restarts));
+  Json source = Json::array();
+  reader.read("sigma0", options.sigma0);
+  reader.read("x0", options.x0);
+  reader.read("population_size", options.population_size);
+  reader.read("restarts", restarts);
+  reader.read("candidates", options.candidates);
+  reader.read("full_covariance_up_to", options.full_covariance_up_to);
+  reader.read("source", source);
+  reader.finish();
+  try {
+    options.restarts = cma_restarts_from_string(restarts);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(std::string("cma_es: ") + e.what());
+  }
+  options.source = read_source(source);
+  return cma_es(options);
+}
+
 }  // namespace
 
 void register_builtin_searchers() {
@@ -40,6 +88,9 @@ void register_builtin_searchers() {
   register_searcher("grid", make_grid, "tries every configuration there is");
   register_searcher("sobol", make_sobol, "fills the space evenly: a scrambled Sobol sequence");
   register_searcher("halton", make_halton, "fills the space evenly: a scrambled Halton sequence");
+  register_searcher("cma_es", make_cma_es,
+                    "adapts a normal distribution: the covariance matrix adaptation evolution "
+                    "strategy");
 }
 
 }  // namespace tune

@@ -11,6 +11,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
@@ -28,6 +29,7 @@ struct SearcherCase {
   std::string name;
   std::function<std::unique_ptr<Searcher>()> make;
   bool countable_only = false;
+  std::uint64_t cost = 1;  // a so-many-th part of the rounds
 };
 
 const std::vector<SearcherCase>& all_searchers() {
@@ -36,6 +38,7 @@ const std::vector<SearcherCase>& all_searchers() {
       {.name = "grid", .make = grid, .countable_only = true},
       {.name = "sobol", .make = sobol},
       {.name = "halton", .make = halton},
+      {.name = "cma_es", .make = [] { return cma_es({.population_size = 4}); }, .cost = 10},
   };
   return searchers;
 }
@@ -45,7 +48,8 @@ void for_each_round(const std::function<void(const SearcherCase&, std::uint64_t 
   const bool is_replay = std::getenv("TUNE_TEST_SEED") != nullptr;
   const std::uint64_t first = test_seed(1);
   for (const SearcherCase& searcher : all_searchers()) {
-    for (std::uint64_t seed = first; seed < first + (is_replay ? 1 : TUNE_TEST_ROUNDS); ++seed) {
+    const std::uint64_t rounds = is_replay ? 1 : TUNE_TEST_ROUNDS / searcher.cost;
+    for (std::uint64_t seed = first; seed < first + rounds; ++seed) {
       INFO("searcher " << searcher.name << ", TUNE_TEST_SEED=" << seed);
       check(searcher, seed);
     }

@@ -132,6 +132,8 @@ std::vector<Case> cases() {
       by_name("resource_changing", {{"base", {{"name", "asha"}, {"max_t", 4}}}}),
       with_searcher("sobol"),
       with_searcher("halton"),
+      with_searcher("cma_es", {{"population_size", 3}}),
+      with_searcher("cma_es", {{"population_size", 3}}, 0),
   };
 }
 

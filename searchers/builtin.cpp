@@ -9,6 +9,7 @@
 
 #include <tune/registry.hpp>
 #include <tune/searchers/cma_es.hpp>
+#include <tune/searchers/evolution.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
@@ -81,6 +82,17 @@ std::unique_ptr<Searcher> make_cma_es(const Json& json) {
   return cma_es(options);
 }
 
+std::unique_ptr<Searcher> make_evolution(const Json& json) {
+  EvolutionOptions options;
+  core::OptionReader reader("evolution", json);
+  reader.read("population_size", options.population_size);
+  reader.read("sample_size", options.sample_size);
+  reader.read("mutations", options.mutations);
+  reader.read("mutation_scale", options.mutation_scale);
+  reader.finish();
+  return evolution(options);
+}
+
 }  // namespace
 
 void register_builtin_searchers() {
@@ -91,6 +103,8 @@ void register_builtin_searchers() {
   register_searcher("cma_es", make_cma_es,
                     "adapts a normal distribution: the covariance matrix adaptation evolution "
                     "strategy");
+  register_searcher("evolution", make_evolution,
+                    "changes the best of the newest trials: regularised evolution");
 }
 
 }  // namespace tune

@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include <tune/searchers/cma_es.hpp>
+#include <tune/searchers/evolution.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
@@ -39,6 +40,8 @@ const std::vector<SearcherCase>& all_searchers() {
       {.name = "sobol", .make = sobol},
       {.name = "halton", .make = halton},
       {.name = "cma_es", .make = [] { return cma_es({.population_size = 4}); }, .cost = 10},
+      {.name = "evolution",
+       .make = [] { return evolution({.population_size = 3, .sample_size = 2}); }},
   };
   return searchers;
 }

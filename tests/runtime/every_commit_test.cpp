@@ -134,6 +134,7 @@ std::vector<Case> cases() {
       with_searcher("halton"),
       with_searcher("cma_es", {{"population_size", 3}}),
       with_searcher("cma_es", {{"population_size", 3}}, 0),
+      with_searcher("evolution", {{"population_size", 2}, {"sample_size", 1}}),
   };
 }
 

@@ -36,6 +36,7 @@
 #include <tune/search_space.hpp>
 #include <tune/searcher.hpp>
 #include <tune/searchers/cma_es.hpp>
+#include <tune/searchers/evolution.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>

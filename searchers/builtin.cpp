@@ -9,10 +9,12 @@
 
 #include <tune/registry.hpp>
 #include <tune/searchers/cma_es.hpp>
+#include <tune/searchers/concurrency_limited.hpp>
 #include <tune/searchers/evolution.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
+#include <tune/searchers/repeated.hpp>
 #include <tune/searchers/sobol.hpp>
 
 #include "core/number_text.hpp"
@@ -93,6 +95,35 @@ std::unique_ptr<Searcher> make_evolution(const Json& json) {
   return evolution(options);
 }
 
+std::unique_ptr<Searcher> make_inner(const std::string& owner, const Json& json) {
+  const auto name = json.find("name");
+  if (!json.is_object() || name == json.end() || !name->is_string()) {
+    throw std::invalid_argument(owner + ": searcher is " + json.dump() +
+                                ", want an object with the name of a searcher and its options");
+  }
+  return make_searcher(name->get<std::string>(), json);
+}
+
+std::unique_ptr<Searcher> make_concurrency_limited(const Json& json) {
+  core::OptionReader reader("concurrency_limited", json);
+  Json searcher = {{"name", "random"}};
+  std::int64_t max_concurrent = 1;
+  reader.read("searcher", searcher);
+  reader.read("max_concurrent", max_concurrent);
+  reader.finish();
+  return concurrency_limited(make_inner("concurrency_limited", searcher), max_concurrent);
+}
+
+std::unique_ptr<Searcher> make_repeated(const Json& json) {
+  core::OptionReader reader("repeated", json);
+  Json searcher = {{"name", "random"}};
+  std::int64_t repeats = 1;
+  reader.read("searcher", searcher);
+  reader.read("repeats", repeats);
+  reader.finish();
+  return repeated(make_inner("repeated", searcher), repeats);
+}
+
 }  // namespace
 
 void register_builtin_searchers() {
@@ -105,6 +136,10 @@ void register_builtin_searchers() {
                     "strategy");
   register_searcher("evolution", make_evolution,
                     "changes the best of the newest trials: regularised evolution");
+  register_searcher("concurrency_limited", make_concurrency_limited,
+                    "around another: proposes only while few of its trials run");
+  register_searcher("repeated", make_repeated,
+                    "around another: runs each configuration several times, for the mean");
 }
 
 }  // namespace tune

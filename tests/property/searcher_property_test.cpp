@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 
 #include <tune/searchers/cma_es.hpp>
+#include <tune/searchers/concurrency_limited.hpp>
 #include <tune/searchers/evolution.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
@@ -42,6 +43,8 @@ const std::vector<SearcherCase>& all_searchers() {
       {.name = "cma_es", .make = [] { return cma_es({.population_size = 4}); }, .cost = 10},
       {.name = "evolution",
        .make = [] { return evolution({.population_size = 3, .sample_size = 2}); }},
+      {.name = "concurrency_limited",
+       .make = [] { return concurrency_limited(random_search(), 4); }},
   };
   return searchers;
 }

@@ -135,6 +135,11 @@ std::vector<Case> cases() {
       with_searcher("cma_es", {{"population_size", 3}}),
       with_searcher("cma_es", {{"population_size", 3}}, 0),
       with_searcher("evolution", {{"population_size", 2}, {"sample_size", 1}}),
+      with_searcher("concurrency_limited", {{"max_concurrent", 1}}),
+      with_searcher(
+          "repeated",
+          {{"searcher", {{"name", "evolution"}, {"population_size", 2}, {"sample_size", 1}}},
+           {"repeats", 2}}),
   };
 }
 

@@ -36,10 +36,12 @@
 #include <tune/search_space.hpp>
 #include <tune/searcher.hpp>
 #include <tune/searchers/cma_es.hpp>
+#include <tune/searchers/concurrency_limited.hpp>
 #include <tune/searchers/evolution.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
+#include <tune/searchers/repeated.hpp>
 #include <tune/searchers/sobol.hpp>
 #include <tune/simulate.hpp>
 #include <tune/stop.hpp>

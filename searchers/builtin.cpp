@@ -16,6 +16,7 @@
 #include <tune/searchers/random.hpp>
 #include <tune/searchers/repeated.hpp>
 #include <tune/searchers/sobol.hpp>
+#include <tune/searchers/tpe.hpp>
 
 #include "core/number_text.hpp"
 #include "core/option_reader.hpp"
@@ -124,6 +125,19 @@ std::unique_ptr<Searcher> make_repeated(const Json& json) {
   return repeated(make_inner("repeated", searcher), repeats);
 }
 
+std::unique_ptr<Searcher> make_tpe(const Json& json) {
+  TpeOptions options;
+  core::OptionReader reader("tpe", json);
+  reader.read("n_startup_trials", options.n_startup_trials);
+  reader.read("n_ei_candidates", options.n_ei_candidates);
+  reader.read("gamma", options.gamma);
+  reader.read("prior_weight", options.prior_weight);
+  reader.read("multivariate", options.multivariate);
+  reader.read("max_kernels", options.max_kernels);
+  reader.finish();
+  return tpe(options);
+}
+
 }  // namespace
 
 void register_builtin_searchers() {
@@ -140,6 +154,7 @@ void register_builtin_searchers() {
                     "around another: proposes only while few of its trials run");
   register_searcher("repeated", make_repeated,
                     "around another: runs each configuration several times, for the mean");
+  register_searcher("tpe", make_tpe, "draws what is likelier among good trials than among bad");
 }
 
 }  // namespace tune

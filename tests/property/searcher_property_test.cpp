@@ -18,6 +18,7 @@
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
 #include <tune/searchers/sobol.hpp>
+#include <tune/searchers/tpe.hpp>
 
 #include "engine/suggestion_source.hpp"
 #include "random_space.hpp"
@@ -45,6 +46,11 @@ const std::vector<SearcherCase>& all_searchers() {
        .make = [] { return evolution({.population_size = 3, .sample_size = 2}); }},
       {.name = "concurrency_limited",
        .make = [] { return concurrency_limited(random_search(), 4); }},
+      // With a short start-up, so that the model has its say.
+      {.name = "tpe", .make = [] { return tpe({.n_startup_trials = 3}); }, .cost = 4},
+      {.name = "tpe, each parameter by itself",
+       .make = [] { return tpe({.n_startup_trials = 3, .multivariate = false}); },
+       .cost = 8},
   };
   return searchers;
 }

@@ -20,6 +20,7 @@
 #include <tune/searchers/builtin.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/random.hpp>
+#include <tune/searchers/tpe.hpp>
 
 #include "run_support.hpp"
 #include "stepped_experiment.hpp"
@@ -56,6 +57,10 @@ std::vector<Case> cases() {
     e.space = {{"x", choice({0.5, 0.125, 1.0, 0.25})}, {"n", choice({1, 2})}};
     e.num_samples = 1;
     e.searcher = grid();
+  };
+  const auto tpe_space = [=](Experiment& e) {
+    random_space(e);
+    e.searcher = tpe({.n_startup_trials = 2});
   };
   const auto with_asha = [](Experiment& e) {
     e.scheduler = asha({.max_t = 4, .grace_period = 1, .reduction_factor = 2});
@@ -102,6 +107,8 @@ std::vector<Case> cases() {
       {"asha, grid, snapshots", both(grid_space, with_asha), 4, 7},
       {"asha, random, a checkpoint every second step",
        both(both(random_space, with_asha), every_second)},
+      {"fifo, tpe", tpe_space},
+      {"fifo, tpe, snapshots", tpe_space, 4, 7},
       {"fifo, random, no checkpoints",
        both(random_space, [](Experiment& e) { e.checkpoint.every = 0; })},
       {"fifo, random, a bound", both(random_space,

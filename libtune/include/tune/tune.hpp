@@ -43,6 +43,7 @@
 #include <tune/searchers/random.hpp>
 #include <tune/searchers/repeated.hpp>
 #include <tune/searchers/sobol.hpp>
+#include <tune/searchers/tpe.hpp>
 #include <tune/simulate.hpp>
 #include <tune/stop.hpp>
 #include <tune/timeline.hpp>

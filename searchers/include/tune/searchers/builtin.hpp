@@ -2,8 +2,8 @@
 
 namespace tune {
 
-/// Registers "random" and "grid", both without options, for make_searcher(). Calling it again
-/// changes nothing.
+/// Registers "random" and "grid", both without options, and "tpe" for make_searcher().
+/// Calling it again changes nothing.
 void register_builtin_searchers();
 
 }  // namespace tune

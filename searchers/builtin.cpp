@@ -11,6 +11,7 @@
 #include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/concurrency_limited.hpp>
 #include <tune/searchers/evolution.hpp>
+#include <tune/searchers/bohb.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
@@ -138,6 +139,18 @@ std::unique_ptr<Searcher> make_tpe(const Json& json) {
   return tpe(options);
 }
 
+std::unique_ptr<Searcher> make_bohb_searcher(const Json& json) {
+  BohbOptions options;
+  core::OptionReader reader("bohb", json);
+  reader.read("min_points_in_model", options.min_points_in_model);
+  reader.read("top_n_percent", options.top_n_percent);
+  reader.read("num_samples", options.num_samples);
+  reader.read("random_fraction", options.random_fraction);
+  reader.read("reduction_factor", options.reduction_factor);
+  reader.finish();
+  return bohb(options);
+}
+
 }  // namespace
 
 void register_builtin_searchers() {
@@ -155,6 +168,8 @@ void register_builtin_searchers() {
   register_searcher("repeated", make_repeated,
                     "around another: runs each configuration several times, for the mean");
   register_searcher("tpe", make_tpe, "draws what is likelier among good trials than among bad");
+  register_searcher("bohb", make_bohb_searcher,
+                    "the same among trials that have trained long enough");
 }
 
 }  // namespace tune

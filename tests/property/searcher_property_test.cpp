@@ -14,6 +14,7 @@
 #include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/concurrency_limited.hpp>
 #include <tune/searchers/evolution.hpp>
+#include <tune/searchers/bohb.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
@@ -50,6 +51,9 @@ const std::vector<SearcherCase>& all_searchers() {
       {.name = "tpe", .make = [] { return tpe({.n_startup_trials = 3}); }, .cost = 4},
       {.name = "tpe, each parameter by itself",
        .make = [] { return tpe({.n_startup_trials = 3, .multivariate = false}); },
+       .cost = 8},
+      {.name = "bohb",
+       .make = [] { return bohb({.min_points_in_model = 2, .random_fraction = 0.2}); },
        .cost = 8},
   };
   return searchers;

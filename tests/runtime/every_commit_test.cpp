@@ -18,6 +18,7 @@
 #include <tune/schedulers/builtin.hpp>
 #include <tune/schedulers/fifo.hpp>
 #include <tune/searchers/builtin.hpp>
+#include <tune/searchers/bohb.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/random.hpp>
 #include <tune/searchers/tpe.hpp>
@@ -61,6 +62,10 @@ std::vector<Case> cases() {
   const auto tpe_space = [=](Experiment& e) {
     random_space(e);
     e.searcher = tpe({.n_startup_trials = 2});
+  };
+  const auto bohb_space = [=](Experiment& e) {
+    random_space(e);
+    e.searcher = bohb({.min_points_in_model = 2, .random_fraction = 0.1});
   };
   const auto with_asha = [](Experiment& e) {
     e.scheduler = asha({.max_t = 4, .grace_period = 1, .reduction_factor = 2});
@@ -109,6 +114,8 @@ std::vector<Case> cases() {
        both(both(random_space, with_asha), every_second)},
       {"fifo, tpe", tpe_space},
       {"fifo, tpe, snapshots", tpe_space, 4, 7},
+      {"asha, bohb", both(bohb_space, with_asha)},
+      {"asha, bohb, snapshots", both(bohb_space, with_asha), 4, 7},
       {"fifo, random, no checkpoints",
        both(random_space, [](Experiment& e) { e.checkpoint.every = 0; })},
       {"fifo, random, a bound", both(random_space,

@@ -2,7 +2,7 @@
 
 namespace tune {
 
-/// Registers "random" and "grid", both without options, and "tpe" for make_searcher().
+/// Registers "random" and "grid", both without options, "tpe" and "bohb" for make_searcher().
 /// Calling it again changes nothing.
 void register_builtin_searchers();
 

@@ -284,6 +284,7 @@ PLANTED = [
     ("searchers/x.cpp", "#include <tune/schedulers/fifo.hpp>\n", "searchers may not include <tune/schedulers"),
     ("searchers/x.cpp", "#include <tune/tune.hpp>\n", "may not include <tune/tune.hpp>"),
     ("searchers/x.cpp", "#include <boost/random/sobol.hpp>\n", "searchers may not include <boost/random/sobol.hpp>"),
+    ("libtune/core/x.cpp", "#include <Eigen/Core>\n", "libtune/core may not include <Eigen/Core>"),
     ("examples/x/main.cpp", '#include "engine/state.hpp"\n', "examples may not include"),
     ("examples/x/main.cpp", "#include <boost/asio.hpp>\n", "examples may not include"),
     ("libtune/include/tune/x.hpp", "#pragma once\n#include <boost/program_options.hpp>\n", "may not include <boost"),

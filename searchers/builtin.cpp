@@ -8,10 +8,11 @@
 #include <vector>
 
 #include <tune/registry.hpp>
+#include <tune/searchers/bohb.hpp>
 #include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/concurrency_limited.hpp>
 #include <tune/searchers/evolution.hpp>
-#include <tune/searchers/bohb.hpp>
+#include <tune/searchers/gp.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
@@ -151,6 +152,21 @@ std::unique_ptr<Searcher> make_bohb_searcher(const Json& json) {
   return bohb(options);
 }
 
+std::unique_ptr<Searcher> make_gp(const Json& json) {
+  GpOptions options;
+  Json noise;
+  core::OptionReader reader("gp", json);
+  reader.read("startup_trials", options.startup_trials);
+  reader.read("noise", noise);
+  reader.read("max_observations", options.max_observations);
+  reader.finish();
+  if (!noise.is_null() && !noise.is_number()) {
+    throw std::invalid_argument("gp: noise is " + noise.dump() + ", want a number or null");
+  }
+  if (noise.is_number()) options.noise = noise.get<double>();
+  return gp(options);
+}
+
 }  // namespace
 
 void register_builtin_searchers() {
@@ -170,6 +186,7 @@ void register_builtin_searchers() {
   register_searcher("tpe", make_tpe, "draws what is likelier among good trials than among bad");
   register_searcher("bohb", make_bohb_searcher,
                     "the same among trials that have trained long enough");
+  register_searcher("gp", make_gp, "a Gaussian process and log expected improvement");
 }
 
 }  // namespace tune

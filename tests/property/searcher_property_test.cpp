@@ -11,10 +11,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <tune/searchers/bohb.hpp>
 #include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/concurrency_limited.hpp>
 #include <tune/searchers/evolution.hpp>
-#include <tune/searchers/bohb.hpp>
+#include <tune/searchers/gp.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>
@@ -34,6 +35,7 @@ struct SearcherCase {
   std::function<std::unique_ptr<Searcher>()> make;
   bool countable_only = false;
   std::uint64_t cost = 1;  // a so-many-th part of the rounds
+  std::uint64_t cost = 1;  ///< Of so many rounds it does one.
 };
 
 const std::vector<SearcherCase>& all_searchers() {
@@ -55,6 +57,8 @@ const std::vector<SearcherCase>& all_searchers() {
       {.name = "bohb",
        .make = [] { return bohb({.min_points_in_model = 2, .random_fraction = 0.2}); },
        .cost = 8},
+      // Of so few trials most would be start-up.
+      {.name = "gp", .make = [] { return gp({.startup_trials = 2}); }, .cost = 10},
   };
   return searchers;
 }

@@ -17,8 +17,9 @@
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/builtin.hpp>
 #include <tune/schedulers/fifo.hpp>
-#include <tune/searchers/builtin.hpp>
 #include <tune/searchers/bohb.hpp>
+#include <tune/searchers/builtin.hpp>
+#include <tune/searchers/gp.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/random.hpp>
 #include <tune/searchers/tpe.hpp>
@@ -67,6 +68,10 @@ std::vector<Case> cases() {
     random_space(e);
     e.searcher = bohb({.min_points_in_model = 2, .random_fraction = 0.1});
   };
+  const auto gp_space = [=](Experiment& e) {
+    random_space(e);
+    e.searcher = gp({.startup_trials = 2});
+  };
   const auto with_asha = [](Experiment& e) {
     e.scheduler = asha({.max_t = 4, .grace_period = 1, .reduction_factor = 2});
   };
@@ -107,6 +112,9 @@ std::vector<Case> cases() {
   return {
       {"fifo, random", random_space},
       {"fifo, grid", grid_space},
+      {"fifo, gp", gp_space},
+      {"fifo, gp, snapshots", gp_space, 4, 7},
+      {"asha, gp, snapshots", both(gp_space, with_asha), 4, 7},
       {"asha, random", both(random_space, with_asha)},
       {"asha, grid", both(grid_space, with_asha)},
       {"asha, grid, snapshots", both(grid_space, with_asha), 4, 7},

@@ -39,6 +39,7 @@
 #include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/concurrency_limited.hpp>
 #include <tune/searchers/evolution.hpp>
+#include <tune/searchers/gp.hpp>
 #include <tune/searchers/grid.hpp>
 #include <tune/searchers/halton.hpp>
 #include <tune/searchers/random.hpp>

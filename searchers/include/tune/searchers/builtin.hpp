@@ -2,8 +2,8 @@
 
 namespace tune {
 
-/// Registers "random" and "grid", both without options, "tpe" and "bohb" for make_searcher().
-/// Calling it again changes nothing.
+/// Registers all searchers of this folder by their names for make_searcher(). Calling it again
+/// changes nothing.
 void register_builtin_searchers();
 
 }  // namespace tune

@@ -108,9 +108,11 @@ class HurriedSearcher final : public Searcher {
     thinking_.post([this, request, answer] {
       answer->suggestion = searcher_->suggest(request);
       answer->note = searcher_->take_note();
+      answer->is_repetition = searcher_->is_repetition();
     });
     if (!thinking_.wait_until(deadline_)) return drawn(request);
     note_ = std::move(answer->note);
+    is_repetition_ = answer->is_repetition;
     return std::move(answer->suggestion);
   }
 
@@ -134,6 +136,7 @@ class HurriedSearcher final : public Searcher {
   }
   [[nodiscard]] bool needs_metric() const override { return searcher_->needs_metric(); }
   [[nodiscard]] bool enumerates() const override { return searcher_->enumerates(); }
+  [[nodiscard]] bool is_repetition() const override { return is_repetition_; }
   [[nodiscard]] Json options() const override { return searcher_->options(); }
 
   [[nodiscard]] Json save() const override {
@@ -147,9 +150,11 @@ class HurriedSearcher final : public Searcher {
   struct Answer {
     Suggestion suggestion;
     std::string note;
+    bool is_repetition = false;
   };
 
   Suggestion drawn(const SuggestionRequest& request) {
+    is_repetition_ = false;
     note_ = "drawn at random: " + name_ + " took longer than suggest_budget, " +
             core::number_text(budget_.count()) + " s";
     return random_->suggest(request);
@@ -161,6 +166,7 @@ class HurriedSearcher final : public Searcher {
   std::chrono::duration<double> budget_;
   Clock::time_point deadline_;  // of the trial that is asked for
   std::string note_;
+  bool is_repetition_ = false;
   mutable ThinkingThread thinking_;  // last: it ends before what it calls
 };
 

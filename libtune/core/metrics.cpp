@@ -70,6 +70,7 @@ bool operator==(const MetricValue& a, const MetricValue& b) {
 }
 
 Metrics::Metrics(std::initializer_list<Entry> entries) {
+  items_.reserve(entries.size());
   for (const Entry& entry : entries) {
     if (!entry.nested) {
       set(entry.name, entry.value);

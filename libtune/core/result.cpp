@@ -27,10 +27,12 @@ constexpr std::array<std::string_view, 16> reserved_fields = {"training_iteratio
 }  // namespace
 
 std::optional<double> Result::number(std::string_view field) const {
-  if (field == "training_iteration") return static_cast<double>(training_iteration);
-  if (field == "time_this_iter_s") return time_this_iter_s;
-  if (field == "time_total_s") return time_total_s;
-  if (field == "timestamp") return timestamp;
+  if (field.starts_with('t')) {  // asked several times for each result, mostly for the metric
+    if (field == "training_iteration") return static_cast<double>(training_iteration);
+    if (field == "time_this_iter_s") return time_this_iter_s;
+    if (field == "time_total_s") return time_total_s;
+    if (field == "timestamp") return timestamp;
+  }
   const MetricValue* value = metrics.find(field);
   if (value == nullptr || !value->is_number()) return std::nullopt;
   return value->as_double();

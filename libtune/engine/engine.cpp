@@ -50,10 +50,7 @@ void Engine::Implementation::run(const Event& event, Time now, std::vector<Comma
   commands_ = nullptr;
 }
 
-TrialRecord* Engine::Implementation::find(TrialId id) {
-  const auto found = records_.find(id);
-  return found == records_.end() ? nullptr : &found->second;
-}
+TrialRecord* Engine::Implementation::find(TrialId id) { return records_.find(id); }
 
 void Engine::Implementation::on(const NodeJoined& event) {
   if (placement_.is_present(event.node)) return;
@@ -113,7 +110,7 @@ void Engine::Implementation::on(const SuggestionReady& event) {
     TrialRecord record;
     record.trial = &context_.add(std::move(trial));
     record.first_config = config;
-    TrialRecord& added = records_.emplace(event.trial, std::move(record)).first->second;
+    TrialRecord& added = records_.add(event.trial, std::move(record));
     ++counts_.pending;
     emit(RecordTrialAdded{event.trial, added.trial->name(), config});
     if (!event.note.empty()) emit(RecordExplanation{event.trial, event.note});
@@ -123,23 +120,29 @@ void Engine::Implementation::on(const SuggestionReady& event) {
 
 void Engine::Implementation::on(const TrialMessage& event) {
   TrialRecord* record = find(event.trial);
-  if (!record || !record->run || record->run->incarnation != event.incarnation ||
-      !record->run->inbox.add(event.sequence, event.report)) {
+  const auto is_running = [&] {
+    return record && record->run && record->run->incarnation == event.incarnation;
+  };
+  if (!is_running() || !record->run->inbox.accepts(event.sequence)) {
     ++counts_.refused_messages;
     return;
   }
+  if (!record->run->inbox.is_next(event.sequence)) {
+    record->run->inbox.keep(event.sequence, event.report);
+    return;
+  }
   // A report may end the run or the trial: look it up again each time.
-  while (record && record->run && record->run->incarnation == event.incarnation) {
-    const std::optional<TrialReport> report = record->run->inbox.take();
-    if (!report) break;
+  std::optional<TrialReport> kept;
+  for (const TrialReport* report = &event.report; report != nullptr;
+       report = kept ? &*kept : nullptr) {
+    record->run->inbox.advance();
     std::visit([&](const auto& r) { on(*record, r); }, *report);
     carry_out_requests();
     record = find(event.trial);
+    if (!is_running()) return;
     // Only now is the scheduler's horizon known.
-    if (record && record->run && record->run->incarnation == event.incarnation &&
-        std::holds_alternative<Reported>(*report)) {
-      continue_if_waiting(*record);
-    }
+    if (std::holds_alternative<Reported>(*report)) continue_if_waiting(*record);
+    kept = record->run->inbox.take();
   }
 }
 

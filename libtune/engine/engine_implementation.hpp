@@ -15,6 +15,7 @@
 #include "engine/placement.hpp"
 #include "stop_evaluator.hpp"
 #include "trial_record.hpp"
+#include "trial_records.hpp"
 
 namespace tune::engine {
 
@@ -103,7 +104,7 @@ class Engine::Implementation {
   void on(TrialRecord& record, const Warned& report);
   void on(TrialRecord& record, const Ended& report);
   void settle_end(TrialRecord& record, const Ended& report);
-  void judge_again(TrialRecord& record, const Result& result);
+  void judge_again(TrialRecord& record, Result result);
   void set_last(TrialRecord& record, const Result& result);
   void judge(TrialRecord& record, Result result);
   /// What the scheduler needs of a result and does not find.
@@ -182,7 +183,10 @@ class Engine::Implementation {
   void on(const Explanation& request);
   void scheduler_fault(const std::string& text);
 
-  void emit(Command command) { commands_->push_back(std::move(command)); }
+  template <class C>
+  void emit(C&& command) {
+    commands_->emplace_back(std::forward<C>(command));
+  }
   [[nodiscard]] TrialRecord* find(TrialId id);
   [[nodiscard]] double target_of(const std::optional<Objective>& objective,
                                  const Result& result) const;
@@ -194,7 +198,7 @@ class Engine::Implementation {
   std::string time_attr_;
   std::string scheduler_name_;
   StopEvaluator stop_;
-  std::map<TrialId, TrialRecord> records_;  // live trials
+  TrialRecords records_;  // live trials
   KeepEnded keep_ended_;
   std::map<TrialId, EndedTrial> ended_;  // those that a replay keeps
   Counts counts_;

@@ -40,16 +40,16 @@ void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
   drop_later(record, result.training_iteration);
   if (result.done) run.stop_sent = true;  // it ends by itself: nothing need be said to it
   if (result.training_iteration <= record.decided_until) {
-    judge_again(record, result);
+    judge_again(record, std::move(result));
   } else if (record.want == TrialRecord::Want::stop) {
     // Decided before: what comes until the trial ends is recorded, not told.
     set_last(record, result);
-    emit(RecordResult{record.id(), run.incarnation, result});
+    emit(RecordResult{record.id(), run.incarnation, std::move(result)});
   } else {
-    judge(record, result);
+    judge(record, std::move(result));
   }
   // A recorded end is an end, even if its node is lost before the trial says so.
-  if (result.done) stop(record, "trainable finished");
+  if (report.result.done) stop(record, "trainable finished");
 }
 
 // One may report the metric at every fifth result alone: its newest value is what a trial reached.
@@ -62,10 +62,10 @@ void Engine::Implementation::set_last(TrialRecord& record, const Result& result)
 }
 
 // A result that was told before the trial went back to a checkpoint: nobody is told twice.
-void Engine::Implementation::judge_again(TrialRecord& record, const Result& result) {
+void Engine::Implementation::judge_again(TrialRecord& record, Result result) {
   set_last(record, result);
-  emit(RecordResult{record.id(), record.run->incarnation, result});
-  if (record.pause_at && result.training_iteration >= *record.pause_at) pause(record);
+  emit(RecordResult{record.id(), record.run->incarnation, std::move(result)});
+  if (record.pause_at && record.last.training_iteration >= *record.pause_at) pause(record);
 }
 
 void Engine::Implementation::judge(TrialRecord& record, Result result) {
@@ -84,11 +84,13 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
   const CriteriaAnswer verdict = is_fatal ? CriteriaAnswer{} : ask_stop_criteria(record, result);
   const bool stops =
       decision == Decision::stop || !verdict.stop_trial.empty() || !verdict.stop_experiment.empty();
-  if (stops) result.done = true;
-  if (is_told) record.trial->replace_last_result(result);
+  if (stops && !result.done) {
+    result.done = true;
+    if (is_told) record.trial->replace_last_result(result);
+  }
   set_last(record, result);
-  emit(RecordResult{record.id(), record.run->incarnation, result});
-  if (!is_fatal) tell_searcher(record, result);
+  emit(RecordResult{record.id(), record.run->incarnation, std::move(result)});
+  if (!is_fatal) tell_searcher(record, record.last);
 
   if (!verdict.stop_experiment.empty()) begin_ending(verdict.stop_experiment);
   if (is_fatal) {
@@ -98,7 +100,7 @@ void Engine::Implementation::judge(TrialRecord& record, Result result) {
         verdict.stop_trial.empty() ? verdict.stop_experiment : verdict.stop_trial;
     record.stopped_by_scheduler = criterion.empty() && !is_reported_end;
     stop(record, criterion.empty() ? "stopped by " + scheduler_name_ : criterion);
-  } else if (decision == Decision::pause && !result.done) {
+  } else if (decision == Decision::pause && !record.last.done) {
     pause(record);
   }
 }
@@ -132,22 +134,23 @@ CriteriaAnswer Engine::Implementation::ask_stop_criteria(TrialRecord& record,
 }
 
 Engine::Implementation::Missing Engine::Implementation::missing_fields(const Result& result) const {
-  const std::string where = iteration_text(result.training_iteration);
+  // In words only where something is missing: every result comes by here.
+  const auto where = [&] { return iteration_text(result.training_iteration); };
   for (const auto* objective : {&scheduler_objective_, &options_.objective}) {
     if (!*objective) continue;
     const std::string& metric = (*objective)->metric;
     const MetricValue* value = result.metrics.find(metric);
     if (value && !value->is_number()) {
       return {"metric \"" + metric + "\" is " + std::string(value->type_name()) + " (" +
-                  value->json().dump() + ") at " + where + ", want a number",
+                  value->json().dump() + ") at " + where() + ", want a number",
               true};
     }
     if (!value && !result.number(metric)) {
-      return {where + " has no metric \"" + metric + "\"; it has: " + result.metrics.names()};
+      return {where() + " has no metric \"" + metric + "\"; it has: " + result.metrics.names()};
     }
   }
   if (!result.number(time_attr_)) {
-    return {where + " has no \"" + time_attr_ +
+    return {where() + " has no \"" + time_attr_ +
             "\", by which the scheduler measures progress; it has: " + result.metrics.names()};
   }
   return {};

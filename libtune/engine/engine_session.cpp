@@ -196,7 +196,7 @@ void Engine::Implementation::restart(TrialId id) {
 TrialRecord* Engine::Implementation::revive(TrialId id) {
   const auto found = ended_.find(id);
   if (found == ended_.end() || find(id) != nullptr) return nullptr;
-  TrialRecord& record = records_.emplace(id, std::move(found->second.record)).first->second;
+  TrialRecord& record = records_.add(id, std::move(found->second.record));
   record.trial = &context_.add(std::move(found->second.trial));
   ended_.erase(found);
   context_.unfinish(id);

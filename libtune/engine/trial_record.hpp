@@ -19,35 +19,32 @@
 
 namespace tune::engine {
 
-/// Puts the messages of one incarnation in order and drops those that came before.
+/// Puts the messages of one incarnation in order and drops those that came before. Most come in
+/// order, and need no place here.
 class Inbox {
  public:
   /// False if this sequence number was there already.
-  bool add(std::uint64_t sequence, TrialReport report) {
-    if (sequence < next_) return false;
-    if (sequence == next_) {  // most often: no place among those that wait is needed
-      if (due_) return false;
-      due_ = std::move(report);
-      return true;
-    }
-    return waiting_.try_emplace(sequence, std::move(report)).second;
+  [[nodiscard]] bool accepts(std::uint64_t sequence) const {
+    return sequence >= next_ && !waiting_.contains(sequence);
   }
-  /// The next report in order, if it has come.
-  std::optional<TrialReport> take() {
-    if (!due_) return std::nullopt;
-    std::optional<TrialReport> report = std::exchange(due_, std::nullopt);
-    ++next_;
+  [[nodiscard]] bool is_next(std::uint64_t sequence) const { return sequence == next_; }
+  /// One that comes too early. @pre accepts() it
+  void keep(std::uint64_t sequence, TrialReport report) {
+    waiting_.emplace(sequence, std::move(report));
+  }
+  /// The next one is dealt with.
+  void advance() { ++next_; }
+  /// The next one, if it came too early.
+  [[nodiscard]] std::optional<TrialReport> take() {
     const auto first = waiting_.begin();
-    if (first != waiting_.end() && first->first == next_) {
-      due_ = std::move(first->second);
-      waiting_.erase(first);
-    }
+    if (first == waiting_.end() || first->first != next_) return std::nullopt;
+    std::optional<TrialReport> report = std::move(first->second);
+    waiting_.erase(first);
     return report;
   }
 
  private:
   std::uint64_t next_ = 0;
-  std::optional<TrialReport> due_;  // that of `next_`
   std::map<std::uint64_t, TrialReport> waiting_;
 };
 

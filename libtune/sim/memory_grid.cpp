@@ -14,7 +14,7 @@ void MemoryGrid::on(engine::RecordTrialAdded& record) {
   TrialResult& trial = entries_.emplace_back().trial;
   trial.id = record.trial;
   trial.name = std::move(record.name);
-  trial.config = std::move(record.config);
+  trial.config = trial.first_config = std::move(record.config);
 }
 
 void MemoryGrid::on(const engine::RecordTrialStarted& record) {
@@ -44,6 +44,24 @@ void MemoryGrid::on(engine::RecordTrialState& record) {
   trial.error = std::move(record.error);
 }
 
+void MemoryGrid::on(engine::RecordCheckpoint& record) {
+  Entry& told = entry(record.trial);
+  told.checkpoints.push_back(std::move(record.directory_name));
+  told.trial.checkpoints.push_back({.path = {}, .training_iteration = record.training_iteration});
+}
+
+void MemoryGrid::on(const engine::DeleteCheckpoint& command) {
+  // The name begins with the id; which of the trials it is need not be looked for.
+  const std::size_t id = std::stoull(command.checkpoint.trial_name);
+  if (id >= entries_.size()) return;
+  Entry& told = entries_[id];
+  const auto found = std::find(told.checkpoints.begin(), told.checkpoints.end(),
+                               command.checkpoint.directory_name);
+  if (found == told.checkpoints.end()) return;
+  told.trial.checkpoints.erase(told.trial.checkpoints.begin() + (found - told.checkpoints.begin()));
+  told.checkpoints.erase(found);
+}
+
 std::vector<TrialId> MemoryGrid::ids() const {
   std::vector<TrialId> ids;
   ids.reserve(entries_.size());
@@ -55,6 +73,7 @@ TrialResult MemoryGrid::trial(TrialId id) const {
   const Entry& told = entry(id);
   TrialResult trial = told.trial;
   if (!told.history.empty()) trial.metrics = told.history.back().metrics;
+  if (!trial.checkpoints.empty()) trial.checkpoint = trial.checkpoints.back();
   trial.source = shared_from_this();
   return trial;
 }

@@ -19,6 +19,8 @@ class MemoryGrid final : public ResultSource, public std::enable_shared_from_thi
   void on(const engine::RecordTrialStarted& record);
   void on(engine::RecordResult& record);
   void on(engine::RecordTrialState& record);
+  void on(engine::RecordCheckpoint& record);
+  void on(const engine::DeleteCheckpoint& command);
 
   [[nodiscard]] std::vector<TrialId> ids() const override;
   [[nodiscard]] TrialResult trial(TrialId id) const override;
@@ -29,6 +31,7 @@ class MemoryGrid final : public ResultSource, public std::enable_shared_from_thi
   struct Entry {
     TrialResult trial;  // without `source`
     std::vector<Result> history;
+    std::vector<std::string> checkpoints;  // the directories of those in `trial`
   };
   [[nodiscard]] Entry& entry(TrialId id);
   [[nodiscard]] const Entry& entry(TrialId id) const;

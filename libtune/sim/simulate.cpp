@@ -50,6 +50,33 @@ ExperimentInfo describe_simulation(const TrainableSpec& trainable, const Experim
   return info;
 }
 
+/// The fields that were set and have no effect, in words; empty if there are none.
+std::string ignored_fields(const Experiment& experiment) {
+  const Experiment defaults;
+  std::string names;
+  const auto note = [&](const char* name, bool is_set) {
+    if (is_set) names += (names.empty() ? "" : ", ") + std::string(name);
+  };
+  note("storage_path", experiment.storage_path != defaults.storage_path);
+  note("isolation", experiment.isolation != defaults.isolation);
+  note("reuse_workers", experiment.reuse_workers != defaults.reuse_workers);
+  note("resume", experiment.resume != defaults.resume);
+  note("local", experiment.local.cpus != defaults.local.cpus ||
+                    experiment.local.gpus != defaults.local.gpus ||
+                    experiment.local.memory != defaults.local.memory ||
+                    !experiment.local.custom.empty());
+  // Without exporters nothing is written, as here.
+  note("exporters", experiment.exporters != defaults.exporters && !experiment.exporters.empty());
+  note("show_output", experiment.show_output != defaults.show_output);
+  return names.empty() ? names : names + ": no effect in a simulation";
+}
+
+void check_callbacks(const Experiment& experiment) {
+  for (const std::shared_ptr<Callback>& callback : experiment.callbacks) {
+    if (!callback) throw std::invalid_argument("callbacks: one of them is a null pointer");
+  }
+}
+
 }  // namespace
 
 Simulation simulate(Experiment& experiment, const Cluster& cluster, Workload& workload,
@@ -64,6 +91,11 @@ Simulation simulate(Experiment& experiment, const Cluster& cluster, Workload& wo
   engine::check_objectives(experiment);
   engine::check_checkpoints(trainable, experiment);
   check_requests(experiment, cluster);
+  check_callbacks(experiment);
+  if (!experiment.resume_from.empty()) {
+    throw std::invalid_argument("resume_from is \"" + experiment.resume_from +
+                                "\": a simulation starts from no checkpoint on disk");
+  }
   const ExperimentInfo info = describe_simulation(trainable, experiment);
 
   sim::StageSetup setup;
@@ -71,12 +103,17 @@ Simulation simulate(Experiment& experiment, const Cluster& cluster, Workload& wo
   setup.checkpoint = experiment.checkpoint;
   setup.step_timeout_s = experiment.step_timeout.count();
   setup.seed = info.seed;
+  setup.callbacks = experiment.callbacks;
   setup.suggestions = engine::take_searcher(experiment, info);
   const engine::EngineOptions engine_options =
       engine::engine_options(trainable, experiment, info, *setup.suggestions);
   setup.engine =
       std::make_unique<engine::Engine>(engine_options, engine::take_scheduler(experiment));
-  return sim::Stage(std::move(setup), cluster, workload, options).run(info);
+  sim::Stage stage(std::move(setup), cluster, workload, options);
+  if (std::string ignored = ignored_fields(experiment); !ignored.empty()) {
+    stage.warn(std::move(ignored));
+  }
+  return stage.run(info);
 }
 
 }  // namespace tune

@@ -17,11 +17,14 @@ Stage::Stage(StageSetup setup, const Cluster& cluster, Workload& workload,
       joined_(joinings_.size()),
       capacity_(cluster.node),
       grid_(std::make_shared<MemoryGrid>(options.keep_history)),
+      callbacks_(std::move(setup_.callbacks), [this](std::string text) { warn(std::move(text)); }),
       timeline_(setup_.objective) {}
 
 Simulation Stage::run(ExperimentInfo info) {
+  callbacks_.begin(info);
   for (std::size_t i = 0; i < joinings_.size(); ++i) join(NodeId{i});
   loop();
+  callbacks_.end(info, *end_);
   out_.results = ResultGrid(std::move(info), *end_, grid_);
   out_.timeline = timeline_.finish(now_s_);
   return std::move(out_);
@@ -81,8 +84,7 @@ void Stage::on_due(const Item& item) {
 void Stage::drain_inbox() {
   carry_out_all();
   while (inbox_begin_ < inbox_.size() && driver_free_s_ <= now_s_ && !end_) {
-    const engine::Event event = std::move(inbox_[inbox_begin_++]);
-    handle(event);
+    handle(inbox_[inbox_begin_++]);  // which puts nothing into the inbox
     if (cluster_.decision_s > 0) {
       driver_free_s_ = now_s_ + cluster_.decision_s;
     } else {
@@ -119,6 +121,11 @@ void Stage::lose(NodeId node) {
   const double back_after = faults_.back_after(node, joining);
   if (back_after == ClusterFaults::never) return;
   heap_.put(now_s_ + back_after, {.what = What::node_back, .id = node.value()});
+}
+
+void Stage::warn(std::string text) {
+  constexpr std::size_t most_warnings = 100;
+  if (out_.warnings.size() < most_warnings) out_.warnings.push_back(std::move(text));
 }
 
 void Stage::note_state() {

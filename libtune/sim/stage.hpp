@@ -10,6 +10,7 @@
 
 #include <tune/simulate.hpp>
 
+#include "callback_caller.hpp"
 #include "cluster_faults.hpp"
 #include "engine/engine.hpp"
 #include "engine/suggestion_source.hpp"
@@ -26,6 +27,7 @@ struct StageSetup {
   CheckpointOptions checkpoint;
   double step_timeout_s = 0;
   std::uint64_t seed = 0;
+  std::vector<std::shared_ptr<Callback>> callbacks;
 };
 
 /// Under which what a checkpoint holds is kept.
@@ -48,6 +50,8 @@ class Stage {
 
   /// Runs it to its end; `info` says what the grid is of.
   [[nodiscard]] Simulation run(ExperimentInfo info);
+  /// Is among the warnings of the simulation, if it is one of the first.
+  void warn(std::string text);
 
  private:
   enum class Phase { starting, stepping, saving, waiting };
@@ -103,6 +107,8 @@ class Stage {
   void carry_out_all();
   template <class Command>
   void carry_out(Command& command);
+  template <class Record>
+  void record(Record& record);
   void launch(engine::Launch& command);
   void ask(TrialId trial);
   [[nodiscard]] double share_of(const ResourceGrant& grant) const;
@@ -122,7 +128,7 @@ class Stage {
   void schedule(Running& trial, double seconds);
   void end(Running& trial, engine::EndKind kind, const std::string& message = {});
   void release(Running& trial, SimulatedEnd how);
-  void tell(Running& trial, engine::TrialReport report);
+  void tell(Running& trial, engine::TrialReport&& report);
 
   StageSetup setup_;
   const Cluster& cluster_;
@@ -148,6 +154,7 @@ class Stage {
   ResourceAmounts capacity_;                                   // of a node
 
   std::shared_ptr<MemoryGrid> grid_;
+  CallbackCaller callbacks_;
   TimelineRecorder timeline_;
   double in_use_ = 0;  // the share of the cluster
   Simulation out_;

@@ -6,12 +6,6 @@
 #include "stage.hpp"
 
 namespace tune::sim {
-namespace {
-
-constexpr std::size_t most_warnings = 100;
-
-}  // namespace
-
 void Stage::carry_out_all() {
   if (commands_.empty()) return;
   bool changes_state = false;
@@ -62,20 +56,29 @@ void Stage::carry_out(C& command) {
     if (trial->phase == Phase::waiting) boundary(*trial);
   } else if constexpr (std::is_same_v<C, engine::DeleteCheckpoint>) {
     stored_.erase(stored_key(command.checkpoint.trial_name, command.checkpoint.directory_name));
+    grid_->on(command);
   } else if constexpr (std::is_same_v<C, engine::SetTimer>) {
     heap_.put(std::max(command.at.count(), now_s_), {.what = What::timer, .id = command.timer});
   } else if constexpr (std::is_same_v<C, engine::RecordResult>) {
     timeline_.see(now_s_, command.trial, command.result);
-    grid_->on(command);
+    record(command);
   } else if constexpr (std::is_same_v<C, engine::RecordTrialAdded> ||
                        std::is_same_v<C, engine::RecordTrialStarted> ||
-                       std::is_same_v<C, engine::RecordTrialState>) {
-    grid_->on(command);
+                       std::is_same_v<C, engine::RecordTrialState> ||
+                       std::is_same_v<C, engine::RecordCheckpoint>) {
+    record(command);
   } else if constexpr (std::is_same_v<C, engine::RecordWarning>) {
-    if (out_.warnings.size() < most_warnings) out_.warnings.push_back(std::move(command.text));
+    warn(std::move(command.text));
   } else if constexpr (std::is_same_v<C, engine::Finish>) {
     end_ = std::move(command.end);
   }
+}
+
+// The grid last: it takes what it can use.
+template <class Record>
+void Stage::record(Record& record) {
+  if (!callbacks_.is_empty()) callbacks_.on(record);
+  grid_->on(record);
 }
 
 void Stage::ask(TrialId trial) {

@@ -112,6 +112,7 @@ void Stage::begin_step(Running& trial) {
   trial.is_invalid = run_guarded(
       [&] { trial.step = workload_.step(trial.start, trial.iteration + 1); }, trial.failure);
   check_seconds(trial.step.seconds, trial.start, trial.iteration + 1);
+  if (trial.failure.empty()) trial.failure = std::move(trial.step.failure);
   trial.step_seconds = trial.step.seconds * trial.slowness;
   if (setup_.step_timeout_s > 0 && trial.step_seconds > setup_.step_timeout_s) {
     trial.step_seconds = setup_.step_timeout_s;
@@ -210,7 +211,7 @@ void Stage::release(Running& trial, SimulatedEnd how) {
   free_places_.push_back(place);
 }
 
-void Stage::tell(Running& trial, engine::TrialReport report) {
+void Stage::tell(Running& trial, engine::TrialReport&& report) {
   inbox_.emplace_back(engine::TrialMessage{trial.launch.trial, trial.launch.incarnation,
                                            trial.sequence++, std::move(report)});
 }

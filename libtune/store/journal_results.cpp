@@ -51,6 +51,7 @@ class JournalResults final : public ResultSource,
     trial.name = std::move(row.name);
     trial.state = row.state;
     trial.config = std::move(row.last_config);
+    trial.first_config = std::move(row.config);
     trial.reason = std::move(row.reason);
     trial.error = std::move(row.error);
     if (row.last) {

@@ -36,7 +36,8 @@ struct TrialResult {
   TrialId id;
   std::string name;
   TrialState state = TrialState::pending;
-  Config config;
+  Config config;                         ///< In force at the end; an exploit changes it.
+  Config first_config;                   ///< With which the trial began.
   Metrics metrics;                       ///< Of the last result.
   std::int64_t training_iteration = 0;   ///< Of the last result; 0 if there is none.
   double time_total_s = 0;               ///< Of the last result.

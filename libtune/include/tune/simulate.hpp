@@ -52,7 +52,8 @@ struct SimulationOptions {
 
 /// What came out of a simulation.
 struct Simulation {
-  ResultGrid results;  ///< In memory; paths are empty, and there are no checkpoints.
+  /// In memory. Paths are empty, those of checkpoints too: they tell which were kept at the end.
+  ResultGrid results;
   Timeline timeline;
   std::uint64_t events = 0;           ///< Of the engine.
   std::uint64_t starts = 0;           ///< Of trials.
@@ -67,9 +68,11 @@ struct Simulation {
 /// simulation. Result::timestamp is the simulated time.
 ///
 /// Of the experiment these count: all that says what is tried, when it ends and what becomes of
-/// failures, with time_budget and step_timeout in simulated seconds. What is of processes and of
-/// files does not: storage_path, isolation, exporters, callbacks, resume, local and the like.
-/// Nothing is written. Without a `seed` it is 0.
+/// failures, with time_budget and step_timeout in simulated seconds. Its callbacks are told what
+/// they are told on the real stages, in this thread, with empty paths; one that throws is switched
+/// off with a warning. What is of processes and of files does not count: nothing is written, and a
+/// field of that kind that was set (storage_path, exporters, local, ...) is named in a warning;
+/// `resume_from` is refused. Without a `seed` it is 0.
 ///
 /// Takes the experiment's searcher and scheduler; they serve one run.
 /// Costs O(log n) an event, for n live trials.

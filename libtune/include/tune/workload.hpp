@@ -37,6 +37,7 @@ struct SimulatedStep {
   Metrics metrics = {};
   double seconds = 1;
   bool done = false;  ///< The trial ends with this step; without metrics it ends without a result.
+  std::string failure = {};  ///< Not empty: the step fails with that text, after its time.
 };
 
 /// What a start costs beside the cluster's own costs.

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/event_json.hpp"
+#include "searcher_order.hpp"
 
 namespace tune::runtime {
 
@@ -78,13 +79,15 @@ class Replay {
         suggestions_.take_suggestion(suggestion->trial, *config);
       }
     }
+    const bool begins_session = std::holds_alternative<engine::SessionStarted>(event);
+    if (suggestion != nullptr || begins_session) release_tells();
     const engine::Decisions decisions = decisions_on_record(recorded);
     commands_.clear();
     engine_.replay(event, Time(recorded.row.time_s), decisions, number > scheduler_event_,
                    commands_);
     if (number > searcher_event_) {
       for (const engine::Command& command : commands_) {
-        std::visit(TellSuggestions{suggestions_}, command);
+        order_.take(command, [this](const auto& told) { tell(told); });
       }
     }
     replayed_.time = Time(recorded.row.time_s);
@@ -92,17 +95,24 @@ class Replay {
   }
 
   [[nodiscard]] Replayed end() {
+    release_tells();
     replayed_.difference = engine_.replay_difference();
     return std::move(replayed_);
   }
 
  private:
+  void tell(const engine::Command& command) { std::visit(TellSuggestions{suggestions_}, command); }
+  void release_tells() {
+    order_.answered([this](const auto& told) { tell(told); });
+  }
+
   const engine::EngineOptions& options_;
   engine::Engine& engine_;
   engine::SuggestionSource& suggestions_;
   store::EventNumber scheduler_event_ = 0;  // the state after it was restored
   store::EventNumber searcher_event_ = 0;
   std::vector<engine::Command> commands_;
+  SearcherOrder order_;
   Replayed replayed_;
 };
 

@@ -102,6 +102,35 @@ Domain domain_from_json(const std::string& owner, const Json& json) {
   return domain;
 }
 
+namespace {
+
+Domain recorded_domain(const std::string& name, const Json& json) {
+  const std::string kind = json.at("kind").get<std::string>();
+  if (kind == "space") return Domain(recorded_space(json.at("parameters")));
+  if (kind == "sample_from") {
+    throw std::invalid_argument("parameter " + value_text(name) +
+                                " is a function, which is not on record");
+  }
+  if (kind != "branch") return domain_from_json(name, json);
+  std::vector<Domain::Branch> branches;
+  for (const Json& entry : json.at("branches")) {
+    branches.emplace_back(entry.at("key"), recorded_space(entry.at("parameters")));
+  }
+  return branch(std::move(branches));
+}
+
+}  // namespace
+
+SearchSpace recorded_space(const Json& json) {
+  SearchSpace space;
+  for (Json entry : json) {
+    const std::string name = entry.at("name").get<std::string>();
+    entry.erase("name");
+    space.add(name, recorded_domain(name, entry));
+  }
+  return space;
+}
+
 SearchSpace space_from_json(const std::string& owner, const Json& json) {
   SearchSpace space;
   const auto add = [&](const std::string& name, const Json& domain) {

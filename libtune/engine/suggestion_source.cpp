@@ -98,8 +98,18 @@ class SuggestionSource::Implementation {
   [[nodiscard]] std::optional<std::uint64_t> total() const { return plan_.total(); }
 
   [[nodiscard]] Suggestion suggest(TrialId id) {
-    Suggestion answer = next_point_ < points_.size() ? suggest_point(id) : suggest_turn(id);
-    if (const auto* config = std::get_if<Config>(&answer)) searcher_->on_trial_added(id, *config);
+    Proposal proposal = propose(id);
+    if (const auto* config = std::get_if<Config>(&proposal.answer)) {
+      ++(next_point_ < points_.size() ? next_point_ : next_turn_);
+      remember(proposal.drawn, proposal.cell);
+      searcher_->on_trial_added(id, *config);
+    }
+    return std::move(proposal.answer);
+  }
+
+  [[nodiscard]] Suggestion ask_again(TrialId id) {
+    Suggestion answer = propose(id).answer;
+    (void)take_note();  // which is on record
     return answer;
   }
 
@@ -156,6 +166,15 @@ class SuggestionSource::Implementation {
     ConfigurationKey key;
   };
   using UnusedList = std::vector<Unused>;
+  struct Proposal {
+    Suggestion answer;
+    Json drawn = {};  // of a configuration, as that is
+    std::uint64_t cell = 0;
+  };
+
+  Proposal propose(TrialId id) {
+    return next_point_ < points_.size() ? propose_point(id) : propose_turn(id);
+  }
 
   void add_point(const Json& point) {
     const std::string name = "points_to_evaluate[" + std::to_string(points_.size()) + "]: ";
@@ -181,21 +200,19 @@ class SuggestionSource::Implementation {
     points_.push_back({std::move(fixed), cell});
   }
 
-  Suggestion suggest_point(TrialId id) {
+  Proposal propose_point(TrialId id) {
     const Point& point = points_[next_point_];
     // A searcher that has nothing to choose here could only stand in the way of the user's point.
     const Draw answer = builder_.leaves_choice(point.fixed)
                             ? draw(id, point.fixed, std::nullopt)
                             : builder_.assemble(point.fixed, Json::object());
-    if (std::holds_alternative<Wait>(answer)) return Wait{};
-    if (!std::holds_alternative<Json>(answer)) return Exhausted{};
-    Config config = builder_.complete(std::get<Json>(answer), point.fixed, id);
-    remember(std::get<Json>(answer), point.cell);
-    ++next_point_;
-    return config;
+    if (std::holds_alternative<Wait>(answer)) return {Wait{}};
+    if (!std::holds_alternative<Json>(answer)) return {Exhausted{}};
+    const Json& drawn = std::get<Json>(answer);
+    return {builder_.complete(drawn, point.fixed, id), drawn, point.cell};
   }
 
-  Suggestion suggest_turn(TrialId id) {
+  Proposal propose_turn(TrialId id) {
     while (used_up_.size() < plan_.cells()) {
       if (plan_.total() && next_turn_ >= *plan_.total()) break;
       const std::uint64_t cell = plan_.cell_of(next_turn_);
@@ -206,22 +223,20 @@ class SuggestionSource::Implementation {
       Json fixed = Json::object();
       plan_.put(cell, fixed);
       const Draw answer = draw(id, fixed, cell);
-      if (std::holds_alternative<Wait>(answer)) return Wait{};
-      if (std::holds_alternative<Exhausted>(answer)) return Exhausted{};
+      if (std::holds_alternative<Wait>(answer)) return {Wait{}};
+      if (std::holds_alternative<Exhausted>(answer)) return {Exhausted{}};
       if (std::holds_alternative<UsedUp>(answer)) {
         used_up_.insert(cell);
         continue;
       }
-      Config config = builder_.complete(std::get<Json>(answer), fixed, id);
-      remember(std::get<Json>(answer), cell);
-      ++next_turn_;
-      return config;
+      const Json& drawn = std::get<Json>(answer);
+      return {builder_.complete(drawn, fixed, id), drawn, cell};
     }
     if (id == TrialId(0) && !space_.constraints().empty()) {
       throw std::runtime_error("no configuration of the search space is allowed by " +
                                constraints_text());
     }
-    return Exhausted{};
+    return {Exhausted{}};
   }
 
   // Goes to the next turn of a cell. Those before it that were free had nothing left to give.
@@ -387,6 +402,8 @@ Suggestion SuggestionSource::suggest(TrialId id, std::string* note) {
   }
   return suggestion;
 }
+
+Suggestion SuggestionSource::ask_again(TrialId id) { return implementation_->ask_again(id); }
 
 void SuggestionSource::take_suggestion(TrialId id, const Config& config) {
   implementation_->take_suggestion(id, config);

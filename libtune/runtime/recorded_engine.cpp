@@ -50,13 +50,17 @@ engine::EngineOptions recorded_options(const store::ExperimentRow& row, const Se
 
 }  // namespace
 
+std::unique_ptr<Searcher> recorded_searcher(const Json& definition) {
+  register_builtins();
+  return make_on_record(definition.at("searcher"), make_searcher);
+}
+
 RecordedEngine::RecordedEngine(const store::JournalReader& reader) {
   const store::ExperimentRow row = reader.experiment();
   register_builtins();
   std::unique_ptr<TrialScheduler> scheduler =
       make_on_record(row.definition.at("scheduler"), make_scheduler);
-  const std::unique_ptr<Searcher> searcher =
-      make_on_record(row.definition.at("searcher"), make_searcher);
+  const std::unique_ptr<Searcher> searcher = recorded_searcher(row.definition);
   options_ = recorded_options(row, *searcher);
   engine_ = std::make_unique<engine::Engine>(options_, std::move(scheduler));
   engine_->begin_replay({.named = reopened_trials(reader)});

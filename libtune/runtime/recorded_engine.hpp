@@ -9,6 +9,10 @@
 
 namespace tune::runtime {
 
+/// Makes the searcher that a definition names. @throws std::invalid_argument if it is not
+/// registered.
+[[nodiscard]] std::unique_ptr<Searcher> recorded_searcher(const Json& definition);
+
 /// An engine that goes through the events of an experiment once more, with a scheduler made from
 /// the record. The experiment's search space, stop criteria and functions are not needed: what they
 /// said is on record.
@@ -24,6 +28,8 @@ class RecordedEngine {
                                           const engine::Decisions& decisions, bool asks_scheduler);
   /// What the scheduler would decide today, if it was asked.
   [[nodiscard]] engine::Decisions take_decisions() { return engine_->take_decisions(); }
+  /// For event_on_record().
+  [[nodiscard]] const engine::EngineOptions& options() const { return options_; }
 
  private:
   engine::EngineOptions options_;

@@ -9,6 +9,7 @@
 #include "engine/event_json.hpp"
 #include "past_run.hpp"
 #include "recorded_engine.hpp"
+#include "recorded_searcher.hpp"
 #include "runtime/past_experiment.hpp"
 
 namespace tune {
@@ -94,13 +95,51 @@ ReplayedDecision decision_at(const store::RecordedEvent& recorded, const engine:
 
 void count(const ReplayedDecision& decision, const ReplayOptions& options, ReplayReport& report) {
   if (!decision.decided.empty()) ++report.decisions;
-  if (!decision.difference.empty() && ++report.differences == 1) {
-    report.first_difference = decision;
-  }
+  if (!decision.difference.empty() && !report.first_difference) report.first_difference = decision;
   const bool is_told =
       !decision.decided.empty() || !decision.explanations.empty() || !decision.difference.empty();
   if (is_told && options.on_decision) options.on_decision(decision);
 }
+
+/// Goes through the events, one after the other, with a scheduler and a searcher made anew.
+class Rehearsal {
+ public:
+  Rehearsal(const store::JournalReader& reader, const ReplayOptions& options)
+      : options_(options), engine_(reader) {
+    if (options.asks_searcher) searcher_.emplace(reader.experiment());
+  }
+
+  void take(const store::RecordedEvent& recorded) {
+    if (options_.until && recorded.row.number > *options_.until) return;
+    std::optional<runtime::RecordedSearcher::Answer> answer;
+    if (searcher_) answer = searcher_->take(runtime::event_on_record(recorded, engine_.options()));
+    const engine::Decisions then = runtime::decisions_on_record(recorded);
+    const auto commands = engine_.replay(recorded, then, /*asks_scheduler=*/true);
+    if (searcher_) searcher_->carry_out(commands);
+    ++report_.events;
+    ReplayedDecision decision = decision_at(recorded, then, engine_.take_decisions());
+    if (!decision.difference.empty()) ++report_.differences;
+    if (answer) ++report_.suggestions;
+    if (answer && answer->then != answer->now) {
+      ++report_.other_suggestions;
+      decision.difference += (decision.difference.empty() ? "" : "; ") +
+                             ("suggested was " + answer->then + ", today it would be ") +
+                             answer->now;
+    }
+    count(decision, options_, report_);
+  }
+
+  [[nodiscard]] ReplayReport report() {
+    report_.searcher_not_asked = searcher_ ? searcher_->fault() : "asks_searcher is off";
+    return std::move(report_);
+  }
+
+ private:
+  const ReplayOptions& options_;
+  runtime::RecordedEngine engine_;
+  std::optional<runtime::RecordedSearcher> searcher_;
+  ReplayReport report_;
+};
 
 void refuse_no_experiment(const store::JournalReader& reader, const fs::path& directory) {
   if (!runtime::is_run_by_itself(reader.experiment())) return;
@@ -125,28 +164,33 @@ void ReplayedDecision::print(std::ostream& out) const {
 
 void ReplayReport::print(std::ostream& out) const {
   out << events << " events, " << decisions << " with decisions of the scheduler, ";
-  if (is_same()) {
+  if (differences == 0) {
     out << "all of which come out again\n";
-    return;
+  } else {
+    out << differences << " at which it would decide otherwise today\n";
   }
-  out << differences << " at which it would decide otherwise today; the first is\n";
+  out << suggestions << " suggestions of the searcher, ";
+  if (other_suggestions == 0) {
+    out << "all of which come out again\n";
+  } else {
+    out << other_suggestions << " of which would be others today\n";
+  }
+  if (!searcher_not_asked.empty())
+    out << "the searcher is not asked: " << searcher_not_asked << '\n';
+  if (!first_difference) return;
+  out << "the first difference is\n";
   first_difference->print(out);
 }
 
 ReplayReport replay(const fs::path& experiment, const ReplayOptions& options) {
   const fs::path directory = fs::absolute(experiment).lexically_normal();
-  ReplayReport report;
   const store::JournalReader reader(directory);
+  ReplayReport report;
   reader.in_one_state([&] {
     refuse_no_experiment(reader, directory);
-    runtime::RecordedEngine engine(reader);
-    reader.for_each_event([&](const store::RecordedEvent& recorded) {
-      if (options.until && recorded.row.number > *options.until) return;
-      const engine::Decisions then = runtime::decisions_on_record(recorded);
-      engine.replay(recorded, then, /*asks_scheduler=*/true);
-      ++report.events;
-      count(decision_at(recorded, then, engine.take_decisions()), options, report);
-    });
+    Rehearsal rehearsal(reader, options);
+    reader.for_each_event([&](const store::RecordedEvent& event) { rehearsal.take(event); });
+    report = rehearsal.report();
   });
   return report;
 }

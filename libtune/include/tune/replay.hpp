@@ -31,19 +31,24 @@ struct ReplayedDecision {
 
 struct ReplayOptions {
   std::optional<std::int64_t> until = {};  ///< The last event to go through; none: all.
+  bool asks_searcher = true;               ///< False: the scheduler alone is asked.
   /// Told of each event at which the scheduler decided something, or would today.
   std::function<void(const ReplayedDecision&)> on_decision = {};
 };
 
 /// What became of a replay.
 struct ReplayReport {
-  std::int64_t events = 0;       ///< That were gone through.
-  std::int64_t decisions = 0;    ///< Events at which the scheduler decided something.
-  std::int64_t differences = 0;  ///< Events at which it would decide otherwise today.
-  /// The first of them. Later ones may follow from it.
+  std::int64_t events = 0;             ///< That were gone through.
+  std::int64_t decisions = 0;          ///< Events at which the scheduler decided something.
+  std::int64_t differences = 0;        ///< Events at which it would decide otherwise today.
+  std::int64_t suggestions = 0;        ///< For which the searcher was asked once more.
+  std::int64_t other_suggestions = 0;  ///< To which it would give another answer today.
+  /// Why the searcher was not asked, or no more from some event on; empty if it was.
+  std::string searcher_not_asked = {};
+  /// The first difference of either. Later ones may follow from it.
   std::optional<ReplayedDecision> first_difference = {};
 
-  [[nodiscard]] bool is_same() const { return differences == 0; }
+  [[nodiscard]] bool is_same() const { return differences + other_suggestions == 0; }
   void print(std::ostream& out) const;
 };
 
@@ -52,9 +57,13 @@ struct ReplayReport {
 /// on record counts: so one difference does not turn all that follows into another search, and the
 /// events go on fitting. Reads the journal alone, and writes nothing.
 ///
-/// The scheduler is made from the recorded definition. It, and the searcher (which is not asked:
-/// suggestions are events), must be registered in this program: load their plugins before.
-/// Schedulers keep to the record if they are functions of what they are told, as they must be.
+/// So it is with the searcher: it is told what it was told, and asked where it was asked, and what
+/// is on record is what it has suggested. One that throws is asked no more, and the report says so.
+///
+/// Scheduler and searcher are made from the recorded definition. Both must be registered in this
+/// program: load their plugins before. They keep to the record if they are functions of what they
+/// are told, as they must be. The searcher of a space with functions (`sample_from`, constraints)
+/// is not asked: functions are not on record.
 ///
 /// Takes time in proportion to the events, and memory to the trials.
 /// @throws std::invalid_argument if scheduler or searcher are not registered, or it is no

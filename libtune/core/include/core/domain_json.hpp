@@ -18,4 +18,9 @@ namespace tune::core {
 /// @throws std::invalid_argument naming `owner` and the parameter
 [[nodiscard]] SearchSpace space_from_json(const std::string& owner, const Json& json);
 
+/// The whole space that SearchSpace::json() wrote, nested ones and branches included.
+/// @throws std::invalid_argument naming the parameter whose function (`sample_from`) is not on
+/// record, or what is wrong with the form.
+[[nodiscard]] SearchSpace recorded_space(const Json& json);
+
 }  // namespace tune::core

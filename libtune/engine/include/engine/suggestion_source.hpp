@@ -44,6 +44,9 @@ class SuggestionSource {
   /// space, or naming the parameter whose sample_from function threw; whatever a searcher throws.
   /// `note`, if given, takes what the searcher has to say of a configuration.
   [[nodiscard]] Suggestion suggest(TrialId id, std::string* note = nullptr);
+  /// What suggest() would answer, of a suggestion that is on record: what it was then has to be
+  /// told by take_suggestion().
+  [[nodiscard]] Suggestion ask_again(TrialId id);
   /// A suggestion of the past, in its turn: as if suggest() had given it, but nobody is asked.
   void take_suggestion(TrialId id, const Config& config);
 

@@ -53,4 +53,5 @@
 #include <tune/trainable.hpp>
 #include <tune/trial.hpp>
 #include <tune/tune_run.hpp>
+#include <tune/what_if.hpp>
 #include <tune/workload.hpp>

@@ -18,10 +18,11 @@ void Engine::Implementation::on(TrialRecord& record, const CheckpointStored& rep
   Run& run = *record.run;
   // What is taken over is worth what it was worth where it comes from.
   const double score =
-      run.adopting ? run.adopting_score : score_of(record, report.training_iteration);
+      run.adopting ? run.adopting->source.score : score_of(record, report.training_iteration);
   StoredCheckpoint stored{report.directory_name, report.training_iteration,
                           report.time_total_s,   record.trial->config(),
-                          report.files,          score};
+                          report.files,          score,
+                          run.exploit};
   // One of the same name was replaced on disk.
   std::erase_if(record.checkpoints, [&](const StoredCheckpoint& old) {
     return old.directory_name == stored.directory_name;
@@ -33,11 +34,7 @@ void Engine::Implementation::on(TrialRecord& record, const CheckpointStored& rep
   emit(RecordCheckpoint{record.id(), run.incarnation, report.directory_name,
                         report.training_iteration, files, files ? files->size() : 0,
                         files ? core::total_size_bytes(*files) : 0});
-  if (run.adopting) {
-    const CheckpointLocation donor = *run.adopting;
-    run.adopting.reset();
-    unpin(run.adopting_from, donor);
-  }
+  end_adoption(run);
   trim_checkpoints(record);
 }
 
@@ -50,7 +47,29 @@ void Engine::Implementation::cancel_exploit(TrialRecord& record) {
   if (!record.exploit) return;
   const PendingExploit exploit = *record.exploit;
   record.exploit.reset();
-  unpin(exploit.source_id, exploit.source);
+  unpin(exploit.source_id, exploit.location());
+}
+
+// The donor's checkpoint is the trial's own by now, or never will be.
+void Engine::Implementation::end_adoption(Run& run) {
+  if (!run.adopting) return;
+  const PendingExploit adopted = *run.adopting;
+  run.adopting.reset();
+  unpin(adopted.source_id, adopted.location());
+}
+
+// Once a clone has reported it is known to have been loaded.
+void Engine::Implementation::record_exploit(TrialRecord& record) {
+  const core::SharedExploit& now = record.run->exploit;
+  if (now == record.recorded_exploit) return;
+  const std::uint64_t number = now ? now->number : 0;
+  const bool is_new = now && (!record.recorded_exploit || number > record.recorded_exploit->number);
+  record.recorded_exploit = now;
+  if (is_new) {
+    emit(RecordExploit{now});
+  } else {
+    emit(RecordExploitsDropped{record.id(), number});
+  }
 }
 
 CheckpointLocation Engine::Implementation::location(const TrialRecord& record,
@@ -123,7 +142,7 @@ std::vector<TrialId> Engine::Implementation::drop_damaged(TrialRecord& record,
                      message + "; " + (owner == record.id() ? "" : cancelled + "; ") + next});
   std::vector<TrialId> affected{owner};
   for (auto& [id, other] : records_) {
-    if (!other.exploit || other.exploit->source != damaged) continue;
+    if (!other.exploit || other.exploit->location() != damaged) continue;
     emit(RecordWarning{id, message + "; " + cancelled});
     cancel_exploit(other);
     if (other.run && other.want == TrialRecord::Want::restart) other.want = TrialRecord::Want::run;

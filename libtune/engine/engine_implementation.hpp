@@ -91,6 +91,7 @@ class Engine::Implementation {
   void refuse_request(TrialRecord& record, const std::string& error);
   [[nodiscard]] bool are_slots_lost() const;
   [[nodiscard]] const Config& config_of_next_start(const TrialRecord& record) const;
+  [[nodiscard]] static core::SharedExploit exploit_of(const TrialRecord& record);
   void start(TrialRecord& record, Placement::Grant grant);
   [[nodiscard]] bool can_ask() const;
   [[nodiscard]] bool has_room_for_another() const;
@@ -142,6 +143,8 @@ class Engine::Implementation {
   void on(TrialRecord& record, const CheckpointStored& report);
   [[nodiscard]] double score_of(const TrialRecord& record, std::int64_t iteration) const;
   void cancel_exploit(TrialRecord& record);
+  void end_adoption(Run& run);
+  void record_exploit(TrialRecord& record);
   void pin(const CheckpointLocation& checkpoint);
   void unpin(TrialId owner, const CheckpointLocation& checkpoint);
   [[nodiscard]] std::vector<bool> kept_checkpoints(const TrialRecord& record) const;

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include <tune/error.hpp>
 #include <tune/random.hpp>
@@ -141,6 +143,24 @@ std::optional<Engine::Implementation::Fill> Engine::Implementation::launch(Trial
   return std::nullopt;
 }
 
+// What the records will say of the exploit with which the trial starts now.
+core::SharedExploit Engine::Implementation::exploit_of(const TrialRecord& record) {
+  const PendingExploit& pending = *record.exploit;
+  const core::SharedExploit& last = record.recorded_exploit;
+  return std::make_shared<const core::Exploit>(
+      core::Exploit{.trial = record.id(),
+                    .trial_name = record.trial->name(),
+                    .number = last ? last->number + 1 : 1,
+                    .incarnation = record.trial->incarnation(),
+                    .step = record.last.training_iteration,
+                    .donor = pending.source_id,
+                    .donor_name = pending.source_name,
+                    .donor_step = pending.source.training_iteration,
+                    .old_config = pending.old_config,
+                    .donor_config = pending.source.config,
+                    .config = pending.config});
+}
+
 void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) {
   Trial& trial = *record.trial;
   trial.set_incarnation(trial.incarnation() + 1);
@@ -161,24 +181,22 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
   launch.stored_until = record.stored_until;
   if (record.exploit) {
     // Weights and configuration are the donor's, the counters stay the trial's own.
-    launch.checkpoint = record.exploit->source;
-    launch.checkpoint_files = record.exploit->files;
+    launch.checkpoint = record.exploit->location();
+    launch.checkpoint_files = record.exploit->source.files;
     launch.start_iteration = record.last.training_iteration;
     // The trial's own of the same iteration stays as it is: another trial may have to take it over,
     // and this one goes back to it if the adoption fails.
     launch.adopt_as = own_checkpoint_name(launch, launch.start_iteration);
     launch.start_time_total_s = record.last.time_total_s;
-    run.adopting = record.exploit->source;  // its pin goes over to the run
-    run.adopting_from = record.exploit->source_id;
-    run.adopting_files = record.exploit->files;
-    run.adopting_score = record.exploit->score;
     run.source_trial = record.exploit->source_id;
-    record.exploit.reset();
+    run.exploit = exploit_of(record);
+    run.adopting = std::exchange(record.exploit, std::nullopt);  // with its pin
   } else if (!record.checkpoints.empty()) {
     const StoredCheckpoint& newest = record.checkpoints.back();
     launch.checkpoint = location(record, newest);
     launch.checkpoint_files = newest.files;
     run.source_trial = record.id();
+    run.exploit = newest.exploit;
     launch.start_iteration = newest.training_iteration;
     launch.start_time_total_s = newest.time_total_s;
   } else {

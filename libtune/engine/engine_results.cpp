@@ -38,6 +38,7 @@ void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
   run.training_iteration = result.training_iteration;
   record.has_reported = true;
   drop_later(record, result.training_iteration);
+  record_exploit(record);
   if (result.done) run.stop_sent = true;  // it ends by itself: nothing need be said to it
   if (result.training_iteration <= record.decided_until) {
     judge_again(record, std::move(result));

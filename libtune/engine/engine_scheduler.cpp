@@ -183,10 +183,9 @@ void Engine::Implementation::on(const ExploitTrial& request) {
   if (!target || target->want == TrialRecord::Want::stop || ending_) return;
   const TrialRecord* donor = find(request.source);
   if (!donor || donor->checkpoints.empty()) return;  // gone since it was asked for
-  const StoredCheckpoint& newest = donor->checkpoints.back();
-  const PendingExploit exploit{request.source, location(*donor, newest), request.config,
-                               newest.files, newest.score};
-  pin(exploit.source);
+  const PendingExploit exploit{request.source, donor->checkpoints.back(), donor->trial->name(),
+                               target->trial->config(), request.config};
+  pin(exploit.location());
   cancel_exploit(*target);
   target->exploit = exploit;
   target->pause_at.reset();

@@ -77,9 +77,8 @@ void Engine::Implementation::keep_clone(TrialRecord& record) {
   const Run& run = *record.run;
   const bool may_be_wanted = record.want == TrialRecord::Want::run && !record.exploit;
   if (!run.adopting || !may_be_wanted) return;
-  pin(*run.adopting);
-  record.exploit = PendingExploit{run.adopting_from, *run.adopting, record.trial->config(),
-                                  run.adopting_files, run.adopting_score};
+  pin(run.adopting->location());
+  record.exploit = run.adopting;
 }
 
 void Engine::Implementation::lose_all_nodes() {
@@ -184,6 +183,7 @@ void Engine::Implementation::restart(TrialId id) {
   fresh.set_incarnation(record->trial->incarnation());
   TrialRecord anew;
   anew.first_config = record->first_config;
+  anew.recorded_exploit = record->recorded_exploit;
   anew.trial = &context_.add(std::move(fresh));
   *record = std::move(anew);
   context_.set_state(id, TrialState::error);  // what it is until now

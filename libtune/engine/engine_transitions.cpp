@@ -96,12 +96,7 @@ void Engine::Implementation::end_run(TrialRecord& record) {
   TUNE_ASSERT(record.run.has_value());
   placement_.release(record.run->grant);
   resources_changed_ = true;
-  if (record.run->adopting) {
-    // The clone never became the trial's own: it is cancelled.
-    const CheckpointLocation donor = *record.run->adopting;
-    record.run->adopting.reset();
-    unpin(record.run->adopting_from, donor);
-  }
+  end_adoption(*record.run);  // a clone that never became the trial's own is cancelled
   record.run.reset();
 }
 

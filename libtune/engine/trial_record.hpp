@@ -12,6 +12,7 @@
 #include <tune/scheduler.hpp>
 #include <tune/trial.hpp>
 
+#include "core/exploit.hpp"
 #include "engine/commands.hpp"
 #include "engine/events.hpp"
 #include "engine/placement.hpp"
@@ -54,16 +55,19 @@ struct StoredCheckpoint {
   double time_total_s = 0;
   Config config;  // in force when it was saved: going back behind an exploit restores it
   core::SharedManifest files;
-  double score = 0;  // for CheckpointOptions::keep_best
+  double score = 0;             // for CheckpointOptions::keep_best
+  core::SharedExploit exploit;  // the newest behind its weights
 };
 
 /// A clone that was decided and has not been stored as the target's own yet.
 struct PendingExploit {
   TrialId source_id;
-  CheckpointLocation source;
+  StoredCheckpoint source;
+  std::string source_name;  // of the donor
+  Config old_config;
   Config config;
-  core::SharedManifest files;
-  double score = 0;  // of the donor's
+
+  [[nodiscard]] CheckpointLocation location() const { return {source_name, source.directory_name}; }
 };
 
 /// One start of a trial, from its Launch to its end.
@@ -72,13 +76,11 @@ struct Run {
   Placement::Grant grant;
   Inbox inbox;
   Horizon horizon;                             // the last one sent
-  std::int64_t training_iteration = 0;         // of its newest result, or where it started
-  std::optional<CheckpointLocation> source;    // what it loads
-  TrialId source_trial;                        // whose that is
-  std::optional<CheckpointLocation> adopting;  // a donor's, pinned until stored as its own
-  TrialId adopting_from;
-  core::SharedManifest adopting_files;
-  double adopting_score = 0;
+  std::int64_t training_iteration = 0;       // of its newest result, or where it started
+  std::optional<CheckpointLocation> source;  // what it loads
+  TrialId source_trial;                      // whose that is
+  std::optional<PendingExploit> adopting;    // the donor's is pinned until stored as its own
+  core::SharedExploit exploit;               // the newest behind its weights
   bool stop_sent = false;
   bool pause_sent = false;
 };
@@ -102,6 +104,7 @@ struct TrialRecord {
   std::optional<double> searcher_target;  // the newest value of its metric that `last` lacks
   std::string fatal_error;                // with Want::stop: it ends as error with this text
   std::optional<PendingExploit> exploit;
+  core::SharedExploit recorded_exploit;       // the newest that is on record
   std::optional<Resources> resources;         // instead of the experiment's
   std::vector<StoredCheckpoint> checkpoints;  // oldest first
   SavedValues saves;

@@ -56,6 +56,11 @@ void EngineChecker::on(const engine::RecordResult& command) {
   const auto kept = static_cast<std::size_t>(start.launch.start_iteration);
   if (!start.has_recorded_result && trial.line.size() > kept) trial.line.resize(kept);
   start.has_recorded_result = true;
+  // The exploits on record tell under which configuration each result came.
+  if (!(start.launch.config == (trial.exploits.empty() ? trial.first_config
+                                                       : trial.exploits.back().config))) {
+    broken(command.trial, "a result of another configuration than its exploits say");
+  }
   if (result.training_iteration != static_cast<std::int64_t>(trial.line.size()) + 1) {
     broken(command.trial, "iteration " + std::to_string(result.training_iteration) +
                               " recorded after " + std::to_string(trial.line.size()));
@@ -200,6 +205,34 @@ void EngineChecker::on(const engine::RecordSaved& command) {
 
 void EngineChecker::on(const engine::RecordSavedDropped& command) {
   broken(command.trial, "drops a saved value that it never had");
+}
+
+void EngineChecker::on(const engine::RecordExploit& command) {
+  const core::Exploit& exploit = *command.exploit;
+  TrialLog& trial = unended(exploit.trial, "an exploit recorded");
+  const auto launch = std::find_if(
+      trial.launches.begin(), trial.launches.end(), [&exploit](const engine::Launch& candidate) {
+        return candidate.incarnation == exploit.incarnation && candidate.adopt_as;
+      });
+  const bool was_launched = launch != trial.launches.end() && launch->config == exploit.config &&
+                            launch->start_iteration == exploit.step &&
+                            launch->checkpoint->trial_name == exploit.donor_name &&
+                            known(exploit.donor, "a donor").name == exploit.donor_name;
+  if (!was_launched) broken(exploit.trial, "an exploit is recorded that was not launched so");
+  if (exploit.number == 0 || exploit.number > trial.exploits.size() + 1) {
+    broken(exploit.trial, "exploit " + std::to_string(exploit.number) + " is recorded after " +
+                              std::to_string(trial.exploits.size()));
+  }
+  trial.exploits.resize(exploit.number - 1);
+  trial.exploits.push_back(exploit);
+}
+
+void EngineChecker::on(const engine::RecordExploitsDropped& command) {
+  TrialLog& trial = unended(command.trial, "exploits dropped");
+  if (command.kept >= trial.exploits.size()) {
+    broken(command.trial, "exploits are dropped that it does not have");
+  }
+  trial.exploits.resize(command.kept);
 }
 
 void EngineChecker::on(const engine::RecordExplanation& command) {

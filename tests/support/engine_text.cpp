@@ -305,6 +305,17 @@ std::string describe(const Command& command) {
                 .text();
           },
           [](const RecordRestarted& c) { return Line("restarted").add("trial", c.trial).text(); },
+          [](const RecordExploit& c) {
+            return Line("record_exploit")
+                .add("trial", c.exploit->trial)
+                .add("number", c.exploit->number)
+                .add("incarnation", c.exploit->incarnation)
+                .add("donor", c.exploit->donor)
+                .text();
+          },
+          [](const RecordExploitsDropped& c) {
+            return Line("exploits_dropped").add("trial", c.trial).add("kept", c.kept).text();
+          },
           [](const RecordExplanation& c) {
             return Line("explain").add("trial", c.trial).quote("reason", c.reason).text();
           },

@@ -113,12 +113,18 @@ TEST_CASE("the configuration goes back with the checkpoint", "[engine]") {
   };
   bench.join(0, 2).suggest(0).suggest(1).report(0, 1).store(0, 1);
   bench.report(1, 1).store(1, 1).report(1, 2).end(1, EndKind::stopped, "");
-  bench.tell(1, CheckpointStored{*bench.launch(1).adopt_as, 2, 20}).leave(0);
+  bench.tell(1, CheckpointStored{*bench.launch(1).adopt_as, 2, 20}).report(1, 3).leave(0);
+  CHECK(bench.ever<RecordExploit>().size() == 1);
   bench.join(1, 2);
   CHECK(bench.launch(1).config == explored);
   find_damaged(bench, 1);
   CHECK(bench.launch(1).config == Config(Json{{"x", 1}}));
   CHECK(bench.launch(1).start_iteration == 1);
+  CHECK(bench.ever<RecordExploitsDropped>().empty());  // the files have its results still
+  bench.report(1, 2);
+  REQUIRE(bench.given<RecordExploitsDropped>().size() == 1);
+  CHECK(bench.given<RecordExploitsDropped>().at(0).trial == TrialId{1});
+  CHECK(bench.given<RecordExploitsDropped>().at(0).kept == 0);
 }
 
 TEST_CASE("what was decided before the damage was found stays decided", "[engine]") {

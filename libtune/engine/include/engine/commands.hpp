@@ -16,6 +16,7 @@
 #include <tune/trial.hpp>
 
 #include "core/checkpoint_manifest.hpp"
+#include "core/exploit.hpp"
 #include "engine/horizon.hpp"
 #include "engine/saved_values.hpp"
 
@@ -173,6 +174,17 @@ struct RecordSavedDropped {
 struct RecordRestarted {
   TrialId trial;
 };
+/// An exploit took place: the clone has its first result, whose record comes next. Those of the
+/// trial with this number or a higher one count no more.
+struct RecordExploit {
+  core::SharedExploit exploit;
+};
+/// The trial went back behind exploits and has its first result since: those with a number above
+/// `kept` count no more.
+struct RecordExploitsDropped {
+  TrialId trial;
+  std::uint64_t kept = 0;
+};
 struct RecordExplanation {
   TrialId trial;
   std::string reason;
@@ -191,7 +203,7 @@ using Command =
                  Proceed, Save, Pause, Stop, DeleteCheckpoint, SetTimer, RecordTrialAdded,
                  RecordTrialStarted, RecordResult, RecordCheckpoint, RecordCheckpointDamaged,
                  RecordTrialState, RecordSaved, RecordSavedDropped, RecordRestarted,
-                 RecordExplanation, RecordWarning, Finish>;
+                 RecordExploit, RecordExploitsDropped, RecordExplanation, RecordWarning, Finish>;
 
 /// "checkpoint_000007" for iteration 7.
 [[nodiscard]] std::string checkpoint_directory_name(std::int64_t training_iteration);

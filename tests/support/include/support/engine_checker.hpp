@@ -77,6 +77,8 @@ class EngineChecker {
   void on(const engine::RecordSaved& command);
   void on(const engine::RecordSavedDropped& command);
   void on(const engine::RecordRestarted& command);
+  void on(const engine::RecordExploit& command);
+  void on(const engine::RecordExploitsDropped& command);
   void on(const engine::RecordExplanation& command);
   void on(const engine::RecordWarning& command);
   void on(const engine::Finish& command);

@@ -14,6 +14,7 @@
 #include <tune/result.hpp>
 #include <tune/trial.hpp>
 
+#include "core/exploit.hpp"
 #include "engine/commands.hpp"
 #include "engine/events.hpp"
 
@@ -75,6 +76,7 @@ struct TrialLog {
   std::set<std::string> damaged;                 ///< Those that were found damaged.
   std::set<std::string> damage_records;          ///< Those that were recorded as damaged.
   std::vector<std::string> explanations;
+  std::vector<core::Exploit> exploits;  ///< Those that count.
   std::vector<std::string> warnings;
   std::int64_t failures = 0;    ///< Starts that failed.
   bool stop_decided = false;    ///< By the scheduler, a criterion or the trial itself.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "experiment_files.hpp"
+#include "policy_files.hpp"
 #include "report/exporters.hpp"
 
 namespace tune::report {
@@ -108,6 +109,9 @@ void CallbackHub::experiment_started(ExperimentInfo experiment, Resumed resumed)
   log_ = std::make_unique<DriverLog>(
       *files_, experiment_.path / "driver.log",
       is_resumed ? DriverLog::OldLines::keep : DriverLog::OldLines::drop);
+  if (has_policy_files(experiment_.definition)) {
+    policy_files_ = std::make_unique<PolicyFiles>(experiment_.path);
+  }
   store([&] {
     std::filesystem::create_directories(experiment_.path);
     write_experiment_file(experiment_, std::nullopt);
@@ -193,6 +197,18 @@ void CallbackHub::trial_state(TrialId id, std::uint32_t incarnation, TrialState 
     tell([&](Callback& callback) { callback.on_trial_failed(trial, end, will_retry); });
   }
   if (state == TrialState::terminated || state == TrialState::error) trials_.erase(id);
+}
+
+void CallbackHub::exploit(const core::Exploit& exploit) {
+  store([&] { log_->write_exploit(exploit); });
+  if (policy_files_) store([&] { policy_files_->add(exploit); });
+}
+
+void CallbackHub::exploits_dropped(TrialId id, std::uint64_t kept) {
+  log({{"trial", std::to_string(id.value())},
+       {"event", "exploits_dropped"},
+       {"kept", std::to_string(kept)}});
+  if (policy_files_) store([&] { policy_files_->drop(id, kept); });
 }
 
 void CallbackHub::warning(std::optional<TrialId> id, const std::string& text) {

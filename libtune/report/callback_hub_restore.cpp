@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiment_files.hpp"
+#include "policy_files.hpp"
 #include "replay.hpp"
 #include "report/callback_hub.hpp"
 
@@ -46,6 +47,16 @@ void CallbackHub::restore_trial(const RestoredTrial& restored) {
   if (restored.has_ended()) return;
   const TrialId id = trial.id;
   trials_[id] = {std::move(trial), restored.training_iteration()};
+}
+
+void CallbackHub::restore_exploits(ExploitHistory history) {
+  store([&] {
+    for (const core::Exploit* exploit :
+         DriverLog::missing_exploits(experiment_.path / "driver.log", history.counting())) {
+      log_->write_exploit(*exploit);
+    }
+  });
+  if (policy_files_) store([&] { policy_files_->restore(std::move(history)); });
 }
 
 void CallbackHub::trial_restarted(TrialId id) {

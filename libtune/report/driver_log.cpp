@@ -5,6 +5,9 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <functional>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include "core/json_text.hpp"
@@ -40,6 +43,12 @@ bool is_cut(const std::filesystem::path& path) {
   return tail.read(1) && !tail.text().empty() && tail.text().back() != '\n';
 }
 
+// How the line of an exploit begins, behind the time.
+std::string exploit_key(const core::Exploit& exploit) {
+  return "trial=" + std::to_string(exploit.trial.value()) +
+         " event=exploited incarnation=" + std::to_string(exploit.incarnation) + ' ';
+}
+
 }  // namespace
 
 DriverLog::DriverLog(FilePool& pool, const std::filesystem::path& path, OldLines old_lines)
@@ -61,6 +70,33 @@ void DriverLog::write(std::initializer_list<Pair> pairs) {
     }
   }
   file_->append(line += '\n');
+}
+
+void DriverLog::write_exploit(const core::Exploit& exploit) {
+  write({{"trial", std::to_string(exploit.trial.value())},
+         {"event", "exploited"},
+         {"incarnation", std::to_string(exploit.incarnation)},
+         {"iteration", std::to_string(exploit.step)},
+         {"donor", std::to_string(exploit.donor.value())},
+         {"donor_iteration", std::to_string(exploit.donor_step)},
+         {"changed", core::changes_text(exploit)}});
+}
+
+std::vector<const core::Exploit*> DriverLog::missing_exploits(
+    const std::filesystem::path& path, std::vector<const core::Exploit*> exploits) {
+  if (exploits.empty() || !std::filesystem::exists(path)) return exploits;
+  std::set<std::string, std::less<>> found;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = line.find(' ') + 1;
+    std::size_t end = begin;
+    for (int keys = 0; keys < 3 && end != 0; ++keys) end = line.find(' ', end) + 1;
+    found.insert(line.substr(begin, end - begin));
+  }
+  std::erase_if(exploits, [&found](const core::Exploit* exploit) {
+    return found.contains(exploit_key(*exploit));
+  });
+  return exploits;
 }
 
 }  // namespace tune::report

@@ -4,6 +4,10 @@
 #include <array>
 #include <string_view>
 
+#include "report/exploit_history.hpp"
+#include "report/file_pool.hpp"
+#include "runtime/past_experiment.hpp"
+
 namespace tune::runtime {
 namespace {
 
@@ -153,6 +157,27 @@ bool is_exported(const Json& definition, std::string_view exporter) {
   return false;
 }
 
+// They are made anew by each resume.
+void check_policy_file(const std::filesystem::path& path, const std::string& wanted,
+                       FsckFindings& findings) {
+  findings.guarded(path, [&] {
+    const bool is_there = std::filesystem::exists(path);
+    if (is_there) ++findings.report().files;
+    if ((is_there ? report::read_file(path) : std::string()) == wanted) return;
+    findings.left_over(path, "it has other exchanges than the journal");
+  });
+}
+
+void check_policy_files(const store::JournalReader& reader, FsckFindings& findings) {
+  const report::ExploitHistory history = exploits_on_record(reader);
+  check_policy_file(findings.directory() / report::global_policy_file, history.global_text(),
+                    findings);
+  for (const TrialId trial : reader.trial_ids()) {
+    check_policy_file(findings.directory() / report::policy_file_name(trial),
+                      history.policy_text(trial), findings);
+  }
+}
+
 }  // namespace
 
 void check_exports(const store::JournalReader& reader, FsckFindings& findings) {
@@ -166,6 +191,7 @@ void check_exports(const store::JournalReader& reader, FsckFindings& findings) {
                        [&] { ExportCheck(reader, trial, kind, findings).check(); });
     }
   }
+  if (report::has_policy_files(definition)) check_policy_files(reader, findings);
 }
 
 }  // namespace tune::runtime

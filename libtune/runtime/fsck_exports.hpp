@@ -40,7 +40,7 @@ struct ExportedRows {
 [[nodiscard]] ExportedRows read_exported_events(const std::filesystem::path& trial);
 [[nodiscard]] ExportRow events_export_row(const Result& result);
 
-/// Compares the exported files of all trials with the journal.
+/// Compares the exported files of all trials, and the policy files, with the journal.
 void check_exports(const store::JournalReader& reader, FsckFindings& findings);
 
 }  // namespace tune::runtime

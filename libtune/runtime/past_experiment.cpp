@@ -7,7 +7,9 @@
 #include <utility>
 #include <variant>
 
+#include "core/exploit.hpp"
 #include "engine/event_json.hpp"
+#include "runtime/record_keeper.hpp"
 #include "searcher_order.hpp"
 
 namespace tune::runtime {
@@ -151,6 +153,20 @@ std::set<TrialId> reopened_trials(const store::JournalReader& reader) {
   return trials;
 }
 
+report::ExploitHistory exploits_on_record(const store::JournalReader& reader) {
+  report::ExploitHistory history;
+  reader.for_each_message(
+      [&](const store::MessageRow& message) {
+        if (message.kind == exploit_message) {
+          history.add(core::exploit_of(engine::object_of_text(message.text)));
+        } else {
+          history.drop(message.trial.value(), Json::parse(message.text).at("kept"));
+        }
+      },
+      exploit_message);
+  return history;
+}
+
 void restore_trials(const store::JournalReader& reader, const std::set<TrialId>& reopened,
                     report::CallbackHub& hub) {
   reader.for_each_trial([&](const store::TrialRow& row) {
@@ -175,6 +191,7 @@ void restore_trials(const store::JournalReader& reader, const std::set<TrialId>&
     };
     hub.restore_trial(trial);
   });
+  hub.restore_exploits(exploits_on_record(reader));
 }
 
 }  // namespace tune::runtime

@@ -33,6 +33,10 @@ struct RecordCall {
   void operator()(const engine::RecordSaved&) const {}
   void operator()(const engine::RecordSavedDropped&) const {}
   void operator()(const engine::RecordRestarted& r) const { hub.trial_restarted(r.trial); }
+  void operator()(const engine::RecordExploit& r) const { hub.exploit(*r.exploit); }
+  void operator()(const engine::RecordExploitsDropped& r) const {
+    hub.exploits_dropped(r.trial, r.kept);
+  }
   void operator()(const engine::RecordWarning& r) const { hub.warning(r.trial, r.text); }
   void operator()(const NodeNote& note) const { hub.note(note.text); }
 };

@@ -145,6 +145,16 @@ void RecordKeeper::on(const engine::RecordRestarted& record) {
   journal_.drop_results(record.trial);
 }
 
+void RecordKeeper::on(const engine::RecordExploit& record) {
+  journal_.add_message(event_, record.exploit->trial, exploit_message,
+                       engine::object_text(core::exploit_json(*record.exploit)));
+}
+
+void RecordKeeper::on(const engine::RecordExploitsDropped& record) {
+  journal_.add_message(event_, record.trial, exploits_dropped_message,
+                       Json{{"kept", record.kept}}.dump());
+}
+
 void RecordKeeper::on(const engine::RecordExplanation& record) {
   journal_.add_message(event_, record.trial, "explanation", record.reason);
 }

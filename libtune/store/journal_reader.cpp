@@ -355,9 +355,13 @@ std::vector<SavedRow> JournalReader::saves(TrialId id) const {
   return read_all<SavedRow>(query, [id](SQLite::Statement& row) { return read_saved(row, id); });
 }
 
-void JournalReader::for_each_message(const std::function<void(const MessageRow&)>& take) const {
+void JournalReader::for_each_message(const std::function<void(const MessageRow&)>& take,
+                                     std::string_view kind_prefix) const {
   const Snapshotted snapshot(*implementation_);
-  Query query(*implementation_, "SELECT event, trial, kind, text FROM messages ORDER BY id");
+  const std::string pattern = std::string(kind_prefix) + '*';
+  Query query(*implementation_,
+              "SELECT event, trial, kind, text FROM messages WHERE kind GLOB ? ORDER BY id",
+              std::string_view(pattern));
   while (query.step()) {
     take(query.row([](SQLite::Statement& row) {
       return MessageRow{.event = integer_at(row, 0),

@@ -61,6 +61,7 @@ struct FsckReport {
 /// - result.json, progress.csv and event files, as far as the definition has their exporters: every
 ///   result once and in order, with its metrics (event files: with their tags). Those of an
 ///   experiment that was killed or runs may lack the newest results, never more.
+/// - pbt_global.txt and the policy files of trials, which hold the exchanges that the journal has.
 ///
 /// Findings, not exceptions, say what cannot be read. Takes time in proportion to the journal and
 /// the sizes of files; memory of about 40 bytes a result, and one trial's files.

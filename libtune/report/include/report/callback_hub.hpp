@@ -16,13 +16,17 @@
 #include <tune/result.hpp>
 #include <tune/trial.hpp>
 
+#include "core/exploit.hpp"
 #include "report/driver_log.hpp"
+#include "report/exploit_history.hpp"
 #include "report/exporter.hpp"
 #include "report/file_pool.hpp"
 #include "report/progress_tracker.hpp"
 #include "report/restored_trial.hpp"
 
 namespace tune::report {
+
+class PolicyFiles;
 
 /// Whether an experiment goes on that was begun before.
 enum class Resumed { no, yes };
@@ -64,6 +68,13 @@ class CallbackHub {
   /// `pending` with an error: a failed start that will be tried again.
   void trial_state(TrialId id, std::uint32_t incarnation, TrialState state,
                    const std::string& reason, const std::string& error);
+  /// Goes into driver.log and, unless the scheduler's option `log_config` is false, into the policy
+  /// files.
+  void exploit(const core::Exploit& exploit);
+  void exploits_dropped(TrialId id, std::uint64_t kept);
+  /// All exploits of a resumed experiment. The policy files are made anew; driver.log gets what it
+  /// lacks.
+  void restore_exploits(ExploitHistory history);
   /// Goes into driver.log.
   void warning(std::optional<TrialId> id, const std::string& text);
   /// The same for what is no warning.
@@ -117,7 +128,8 @@ class CallbackHub {
   ProgressTracker tracker_;  // told of all while there are reporters
   ExperimentInfo experiment_;
   std::unique_ptr<DriverLog> log_;
-  std::map<TrialId, LiveTrial> trials_;  // those that have not ended
+  std::unique_ptr<PolicyFiles> policy_files_;  // null if they are not wanted
+  std::map<TrialId, LiveTrial> trials_;        // those that have not ended
   std::optional<std::string> storage_error_;
 };
 

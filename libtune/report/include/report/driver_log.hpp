@@ -5,7 +5,9 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "core/exploit.hpp"
 #include "report/file_pool.hpp"
 
 namespace tune::report {
@@ -22,6 +24,13 @@ class DriverLog {
 
   /// Writes through `pool`, which must live as long.
   DriverLog(FilePool& pool, const std::filesystem::path& path, OldLines old_lines);
+
+  /// The line of an exploit: `trial=7 event=exploited incarnation=3 iteration=20 donor=3
+  /// donor_iteration=18 changed="lr: 0.1 -> 0.12"`.
+  void write_exploit(const core::Exploit& exploit);
+  /// Of `exploits`, those that have no line in the log at `path` yet. Reads all of it.
+  [[nodiscard]] static std::vector<const core::Exploit*> missing_exploits(
+      const std::filesystem::path& path, std::vector<const core::Exploit*> exploits);
 
   /// One line; pairs with an empty key are left out. @throws std::system_error naming the path.
   void write(std::initializer_list<Pair> pairs);

@@ -163,8 +163,9 @@ using Record =
     std::variant<JournalEvent, SnapshotTaken, engine::RecordTrialAdded, TrialInfo,
                  engine::RecordResult, engine::RecordCheckpoint, engine::RecordCheckpointDamaged,
                  engine::DeleteCheckpoint, engine::RecordTrialState, engine::RecordSaved,
-                 engine::RecordSavedDropped, engine::RecordRestarted, engine::RecordExplanation,
-                 engine::RecordWarning, NodeNote>;
+                 engine::RecordSavedDropped, engine::RecordRestarted, engine::RecordExploit,
+                 engine::RecordExploitsDropped, engine::RecordExplanation, engine::RecordWarning,
+                 NodeNote>;
 struct RecordTurn {
   std::vector<Record> records;
   std::vector<Acknowledgement> acknowledgements;  ///< Due once the records are in the journal.

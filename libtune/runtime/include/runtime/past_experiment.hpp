@@ -10,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "engine/suggestion_source.hpp"
 #include "report/callback_hub.hpp"
+#include "report/exploit_history.hpp"
 #include "store/journal_reader.hpp"
 
 namespace tune::runtime {
@@ -39,7 +40,11 @@ struct Replayed {
 /// The trials that a session named, to go on though they had ended.
 [[nodiscard]] std::set<TrialId> reopened_trials(const store::JournalReader& reader);
 
-/// Tells the hub of all trials on record. Those in `reopened` go on though they had ended.
+/// Who took over from whom. @throws std::runtime_error if it cannot be read.
+[[nodiscard]] report::ExploitHistory exploits_on_record(const store::JournalReader& reader);
+
+/// Tells the hub of all trials on record, and of what one took over from another. Those in
+/// `reopened` go on though they had ended.
 void restore_trials(const store::JournalReader& reader, const std::set<TrialId>& reopened,
                     report::CallbackHub& hub);
 

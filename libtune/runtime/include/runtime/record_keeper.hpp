@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,6 +15,11 @@ namespace tune::runtime {
 [[nodiscard]] JournalEvent journal_event(store::EventNumber number, Time time, engine::Event event,
                                          engine::Decisions decisions,
                                          const std::vector<engine::Command>& commands);
+
+/// Kinds of messages in the journal: an exploit as core::exploit_json(), and `{"kept": 1}`, see
+/// engine::RecordExploitsDropped. The first is how both begin, and no others.
+inline constexpr std::string_view exploit_message = "exploit";
+inline constexpr std::string_view exploits_dropped_message = "exploits_dropped";
 
 /// Puts the records of an experiment into its journal, one after the other: each event, then what
 /// came of it.
@@ -40,6 +46,8 @@ class RecordKeeper {
   void on(const engine::RecordSaved& record);
   void on(const engine::RecordSavedDropped& record);
   void on(const engine::RecordRestarted& record);
+  void on(const engine::RecordExploit& record);
+  void on(const engine::RecordExploitsDropped& record);
   void on(const engine::RecordExplanation& record);
   void on(const engine::RecordWarning& record);
   void on(const NodeNote& note);

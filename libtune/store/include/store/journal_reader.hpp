@@ -97,8 +97,9 @@ class JournalReader final {
   [[nodiscard]] std::vector<CheckpointRow> checkpoints(TrialId id) const;
   /// By name, and of each the oldest first.
   [[nodiscard]] std::vector<SavedRow> saves(TrialId id) const;
-  /// In the order in which they were put in.
-  void for_each_message(const std::function<void(const MessageRow&)>& take) const;
+  /// Those whose kind begins so, in the order in which they were put in.
+  void for_each_message(const std::function<void(const MessageRow&)>& take,
+                        std::string_view kind_prefix = {}) const;
   [[nodiscard]] std::optional<Snapshot> snapshot(std::string_view what) const;
   /// All calls in `read` see the same state of the journal.
   void in_one_state(const std::function<void()>& read) const;

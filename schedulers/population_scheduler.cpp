@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include <tune/error.hpp>
 
@@ -274,16 +276,7 @@ bool PopulationScheduler::exploit(SchedulerContext& context, const Trial& receiv
                           number_text(*member.score) + " ranks " +
                           std::to_string(standing.rank + 1) + " of " +
                           std::to_string(standing.members));
-  Json record = {{"trial", id.value()},
-                 {"step", receiver.last_result() ? receiver.last_result()->training_iteration : 0},
-                 {"donor", donor->id().value()},
-                 {"checkpoint", *donor->checkpoint_iteration()}};
-  if (options_.log_config) {
-    record["old"] = receiver.config().json();
-    record["donor_config"] = donor->config().json();
-  }
-  record["config"] = config.json();  // by which confirm() knows the clone
-  member.exchange = Exchange{receiver.incarnation(), std::move(record)};
+  member.exchange = Exchange{receiver.incarnation(), donor->id(), config};
   clear_score(id, member);
   return true;
 }
@@ -291,20 +284,12 @@ bool PopulationScheduler::exploit(SchedulerContext& context, const Trial& receiv
 // A clone that could not be loaded, or a trial that ended at that moment, has not exchanged.
 void PopulationScheduler::confirm(SchedulerContext& context, const Trial& trial, Member& member) {
   if (!member.exchange) return;
-  Exchange exchange = *std::move(member.exchange);
-  member.exchange.reset();
-  const bool took_place = trial.incarnation() > exchange.incarnation &&
-                          is_identical(trial.config().json(), exchange.record.at("config"));
-  if (!took_place) {
-    context.explain(trial.id(),
-                    "did not take over from trial " +
-                        std::to_string(exchange.record.at("donor").get<std::uint64_t>()));
-    return;
+  const Exchange exchange = *std::exchange(member.exchange, std::nullopt);
+  if (trial.incarnation() > exchange.incarnation && trial.config() == exchange.config) {
+    ++exchanges_;
+  } else {
+    context.explain(trial.id(), "did not take over from trial " + id_text(exchange.donor));
   }
-  ++exchanges_;
-  if (!options_.log_config) return;
-  context.explain(trial.id(), exchange.record.dump());
-  log_.push_back(std::move(exchange.record));
 }
 
 // --- books

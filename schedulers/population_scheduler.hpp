@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <tune/scheduler.hpp>
 
@@ -79,7 +78,8 @@ class PopulationScheduler : public TrialScheduler {
   /// An exploit that was decided. Whether it took place the member's next start tells.
   struct Exchange {
     std::uint32_t incarnation = 0;  // of the receiver, before
-    Json record;
+    TrialId donor;
+    Config config;
   };
   struct Standing {
     std::size_t rank = 0;  // how many are better
@@ -132,7 +132,6 @@ class PopulationScheduler : public TrialScheduler {
   std::set<TrialId> coming_;                    // synchronous: the others
   std::set<TrialId> saving_;                    // of waiting_: not seen paused yet
   double barrier_ = 0;                          // synchronous: the end of all intervals
-  std::vector<Json> log_;                       // a record an exchange
   std::uint64_t exchanges_ = 0;
 };
 

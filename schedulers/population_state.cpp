@@ -14,7 +14,8 @@ Json PopulationScheduler::save_member(TrialId id, const Member& member) const {
   if (member.score) saved["score"] = saved_number(*member.score);
   if (member.exchange) {
     saved["exchange"] = {{"incarnation", member.exchange->incarnation},
-                         {"record", member.exchange->record}};
+                         {"donor", member.exchange->donor.value()},
+                         {"config", member.exchange->config.json()}};
   }
   return saved;
 }
@@ -25,8 +26,7 @@ Json PopulationScheduler::save() const {
   return {{"mode", mode_ ? Json(to_string(*mode_)) : Json()},
           {"members", std::move(members)},
           {"barrier", barrier_},
-          {"exchanges", exchanges_},
-          {"log", log_}};
+          {"exchanges", exchanges_}};
 }
 
 void PopulationScheduler::restore_member(const Json& saved) {
@@ -47,7 +47,8 @@ void PopulationScheduler::restore_member(const Json& saved) {
   if (saved.contains("exchange")) {
     const Json& exchange = saved.at("exchange");
     member.exchange =
-        Exchange{exchange.at("incarnation").get<std::uint32_t>(), exchange.at("record")};
+        Exchange{exchange.at("incarnation").get<std::uint32_t>(),
+                 TrialId{exchange.at("donor").get<std::uint64_t>()}, Config(exchange.at("config"))};
   }
 }
 
@@ -66,7 +67,6 @@ void PopulationScheduler::restore(const Json& state) {
   for (const Json& saved : state.at("members")) restore_member(saved);
   barrier_ = state.at("barrier").get<double>();
   exchanges_ = state.at("exchanges").get<std::uint64_t>();
-  log_ = state.at("log").get<std::vector<Json>>();
 }
 
 Json PopulationScheduler::options() const {

@@ -89,8 +89,8 @@ PbtOptions pbt_every(double interval, bool synch) {
 std::map<TrialId, std::vector<Json>> exchanges_in(const std::map<TrialId, TrialLog>& trials) {
   std::map<TrialId, std::vector<Json>> exchanges;
   for (const auto& [id, trial] : trials) {
-    for (const std::string& text : trial.explanations) {
-      if (text.starts_with("{")) exchanges[id].push_back(Json::parse(text));
+    for (const core::Exploit& exploit : trial.exploits) {
+      exchanges[id].push_back(core::exploit_json(exploit));
     }
   }
   return exchanges;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/number_text.hpp"
-#include "pasha_rung.hpp"
+#include "promotion_rung.hpp"
 #include "saved_number.hpp"
 #include "schedulers/soft_ranking.hpp"
 
@@ -19,7 +19,8 @@ namespace {
 
 using core::number_text;
 using schedulers::LearningCurve;
-using schedulers::PashaRung;
+using schedulers::PromotionRung;
+using schedulers::RungEntry;
 using schedulers::SoftRanking;
 
 constexpr std::array<std::string_view, 5> ranking_criteria = {
@@ -136,14 +137,14 @@ class PashaScheduler final : public TrialScheduler {
     if (pending) return pending;
     const auto is_paused = [&context](TrialId id) { return can_be_promoted(context, id); };
     for (std::size_t rung = std::min(top_, rungs_.size()); rung-- > 0;) {
-      const std::optional<TrialId> found = rungs_[rung].first_promotable(is_paused);
+      const std::optional<RungEntry> found = rungs_[rung].promotable(is_paused);
       if (!found) continue;
-      context.explain(*found, "promoted to " + number_text(milestones_[rung + 1]) + ": " +
-                                  rungs_[rung].describe(value_in(*found, rung)));
+      context.explain(found->trial, "promoted to " + number_text(milestones_[rung + 1]) + ": " +
+                                        rungs_[rung].explain(*found));
       let_go_on(context, *found, rung);
       // Pending, it keeps its claim also where there is no room for it now.
-      context.unpause(*found);
-      return found;
+      context.unpause(found->trial);
+      return found->trial;
     }
     return std::nullopt;
   }
@@ -158,7 +159,7 @@ class PashaScheduler final : public TrialScheduler {
 
   [[nodiscard]] Json save() const override {
     Json rungs = Json::array();
-    for (const PashaRung& rung : rungs_) rungs.push_back(rung.save());
+    for (const PromotionRung& rung : rungs_) rungs.push_back(rung.save());
     Json trials = Json::array();
     for (const auto& [id, progress] : progress_) {
       Json values = Json::array();
@@ -212,7 +213,7 @@ class PashaScheduler final : public TrialScheduler {
     std::string text =
         "pasha up to " + number_text(milestones_[top_]) + " of " + number_text(options_.max_t);
     if (ranking_) text += ", epsilon " + number_text(ranking_->epsilon());
-    for (const PashaRung& rung : rungs_) text += "; rung " + rung.describe();
+    for (const PromotionRung& rung : rungs_) text += "; rung " + rung.describe();
     return text;
   }
 
@@ -230,11 +231,6 @@ class PashaScheduler final : public TrialScheduler {
 
   Progress& progress_of(TrialId id) { return progress_[id]; }
 
-  [[nodiscard]] double value_in(TrialId id, std::size_t rung) const {
-    const Progress& progress = progress_.at(id);
-    return progress.values.at(rung - progress.first);
-  }
-
   void make_rungs(Mode mode) {
     mode_ = mode;
     ranking_.emplace(options_, mode);
@@ -247,7 +243,7 @@ class PashaScheduler final : public TrialScheduler {
   std::string enter_rungs(TrialId id, Progress& progress, double time, double value) {
     bool is_at_top = false;
     while (progress.next < last() && time >= milestones_[progress.next]) {
-      rungs_[progress.next].enter(id, value);
+      rungs_[progress.next].enter({value, id}, /*waits=*/false);
       progress.values.push_back(value);
       is_at_top = is_at_top || progress.next == top_;
       ++progress.next;
@@ -287,14 +283,15 @@ class PashaScheduler final : public TrialScheduler {
 
   // Of the rung that a trial has just entered.
   Decision pause_or_go_on(SchedulerContext& context, TrialId id) {
-    const std::size_t rung = progress_.at(id).next - 1;
-    const double value = value_in(id, rung);
-    rungs_[rung].wait(id, value);
+    const Progress& progress = progress_.at(id);
+    const std::size_t rung = progress.next - 1;
+    const RungEntry entry{progress.values.back(), id};
+    rungs_[rung].wait(entry);
     if (would_be_chosen(context, id, rung)) {
-      let_go_on(context, id, rung);
+      let_go_on(context, entry, rung);
       return Decision::proceed;
     }
-    std::string text = rungs_[rung].describe(value);
+    std::string text = rungs_[rung].explain(entry);
     if (rung >= top_) text += "; this rung is the top, for now";
     context.explain(id, text);
     return Decision::pause;
@@ -308,9 +305,10 @@ class PashaScheduler final : public TrialScheduler {
       return other == id || can_be_promoted(context, other);
     };
     for (std::size_t higher = top_; --higher > rung;) {
-      if (rungs_[higher].first_promotable(is_ready)) return false;
+      if (rungs_[higher].promotable(is_ready)) return false;
     }
-    return rungs_[rung].first_promotable(is_ready) == id;
+    const std::optional<RungEntry> first = rungs_[rung].promotable(is_ready);
+    return first && first->trial == id;
   }
 
   // False for one on its way to its pause, or whose retry has to wait: it will be asked for then.
@@ -319,16 +317,16 @@ class PashaScheduler final : public TrialScheduler {
     return trial != nullptr && trial->state() == TrialState::paused && !trial->waits_for_retry();
   }
 
-  void let_go_on(SchedulerContext& context, TrialId id, std::size_t rung) {
-    rungs_[rung].leave(id);
-    context.no_decision_before(id, milestones_[rung + 1]);
+  void let_go_on(SchedulerContext& context, const RungEntry& entry, std::size_t rung) {
+    rungs_[rung].release(entry);
+    context.no_decision_before(entry.trial, milestones_[rung + 1]);
   }
 
   void forget(TrialId id) {
     const auto found = progress_.find(id);
     if (found == progress_.end()) return;
-    const std::size_t next = found->second.next;
-    if (next > 0 && next <= rungs_.size()) rungs_[next - 1].leave(id);
+    const Progress& progress = found->second;
+    if (!progress.values.empty()) rungs_[progress.next - 1].release({progress.values.back(), id});
     progress_.erase(found);
   }
 
@@ -347,10 +345,10 @@ class PashaScheduler final : public TrialScheduler {
   }
 
   PashaOptions options_;
-  std::vector<double> milestones_;  // the last is max_t, which has no rung
-  std::size_t top_;                 // the highest milestone that is open
-  std::optional<Mode> mode_;        // known from the first result on
-  std::vector<PashaRung> rungs_;    // made with the mode
+  std::vector<double> milestones_;    // the last is max_t, which has no rung
+  std::size_t top_;                   // the highest milestone that is open
+  std::optional<Mode> mode_;          // known from the first result on
+  std::vector<PromotionRung> rungs_;  // made with the mode
   std::optional<SoftRanking> ranking_;
   std::map<TrialId, Progress> progress_;  // of live trials
 };

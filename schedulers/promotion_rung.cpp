@@ -36,6 +36,15 @@ std::optional<RungEntry> PromotionRung::promotable() const {
   return *waiting_.begin();
 }
 
+std::optional<RungEntry> PromotionRung::promotable(
+    const std::function<bool(TrialId)>& is_ready) const {
+  for (const RungEntry& entry : waiting_) {
+    if (!has_place(entry)) break;
+    if (is_ready(entry.trial)) return entry;
+  }
+  return std::nullopt;
+}
+
 std::string PromotionRung::explain(const RungEntry& entry) const {
   std::string text = "rung " + core::number_text(milestone_) + ": " +
                      core::number_text(entry.value) + " is " + (has_place(entry) ? "" : "not ") +

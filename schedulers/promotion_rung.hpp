@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 
+#include <tune/ids.hpp>
 #include <tune/json.hpp>
+#include <tune/mode.hpp>
 
 #include "rung_entry.hpp"
 
@@ -29,8 +32,13 @@ class PromotionRung {
   [[nodiscard]] const std::set<RungEntry, EntryOrder>& waiting() const { return waiting_; }
   /// Adds a trial; one that does not wait only counts.
   void enter(const RungEntry& entry, bool waits);
+  /// The trial, which has entered, waits from now on.
+  void wait(const RungEntry& entry) { waiting_.insert(entry); }
   /// The best of those that wait, if it has a place.
   [[nodiscard]] std::optional<RungEntry> promotable() const;
+  /// The best of those that wait, have a place and are ready. O(those that are not) more.
+  [[nodiscard]] std::optional<RungEntry> promotable(
+      const std::function<bool(TrialId)>& is_ready) const;
   /// It waits no longer: it was promoted or has ended.
   void release(const RungEntry& entry) { waiting_.erase(entry); }
 

@@ -64,12 +64,12 @@ TEST_CASE("SC-01: pasha with a grace period as long as the training pauses nobod
 TEST_CASE("pasha promotes the best of a rung when it is among 1 of reduction_factor", "[pasha]") {
   SchedulerBench bench(pasha(up_to(64)), Mode::max);
   fill_first_rung(bench, 0, 0);
-  CHECK(bench.explanation(0) == "rung 1: 20 ranks 1 of 1; the best 0 go on");
+  CHECK(bench.explanation(0) == "rung 1: 20 is not among the best 0 of 1");
   CHECK(bench.choose() == nobody);
   fill_first_rung(bench, 1, 1);
   CHECK(bench.choose() == 0);
   CHECK(bench.horizon(0) == 2);
-  CHECK(bench.explanation(0) == "promoted to 2: rung 1: 20 ranks 1 of 2; the best 1 goes on");
+  CHECK(bench.explanation(0) == "promoted to 2: rung 1: 20 is among the best 1 of 2, cut-off 20");
   CHECK(bench.choose() == nobody);  // nobody is promoted twice from a rung
   fill_first_rung(bench, 2, 3);
   CHECK(bench.choose() == 1);
@@ -141,7 +141,7 @@ TEST_CASE(
   SchedulerBench bench(pasha(up_to(64)), Mode::max);
   CHECK(bench.report(0, 5, 1) == Decision::pause);
   CHECK(bench.explanation(0) ==
-        "rung 4: 1 ranks 1 of 1; the best 0 go on; this rung is the top, for now");
+        "rung 4: 1 is not among the best 0 of 1; this rung is the top, for now");
   CHECK(bench.scheduler().describe() ==
         "pasha up to 2 of 64, epsilon 0; rung 1: 1 value, 0 wait; rung 2: 1 value, 0 wait; "
         "rung 4: 1 value, 1 waits; rung 8: 0 values, 0 wait; rung 16: 0 values, 0 wait; "

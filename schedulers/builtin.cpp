@@ -155,23 +155,29 @@ std::array<double, 2> read_pair(const std::string& owner, const Json& json) {
   return {json[0].get<double>(), json[1].get<double>()};
 }
 
+// What PbtOptions and Pb2Options share.
+template <class Options>
+void read_population(core::OptionReader& reader, Options& options) {
+  reader.read("time_attr", options.time_attr);
+  reader.read("metric", options.metric);
+  reader.read("mode", options.mode);
+  reader.read("perturbation_interval", options.perturbation_interval);
+  reader.read("quantile_fraction", options.quantile_fraction);
+  reader.read("log_config", options.log_config);
+  reader.read("require_attrs", options.require_attrs);
+  reader.read("synch", options.synch);
+}
+
 std::unique_ptr<TrialScheduler> make_pbt(const Json& json) {
   PbtOptions options;
   core::OptionReader reader("pbt", json);
   Json mutations = Json::object();
   Json factors = options.perturbation_factors;
-  reader.read("time_attr", options.time_attr);
-  reader.read("metric", options.metric);
-  reader.read("mode", options.mode);
-  reader.read("perturbation_interval", options.perturbation_interval);
+  read_population(reader, options);
   reader.read("burn_in_period", options.burn_in_period);
   reader.read("hyperparam_mutations", mutations);
-  reader.read("quantile_fraction", options.quantile_fraction);
   reader.read("resample_probability", options.resample_probability);
   reader.read("perturbation_factors", factors);
-  reader.read("log_config", options.log_config);
-  reader.read("require_attrs", options.require_attrs);
-  reader.read("synch", options.synch);
   reader.finish();
   options.hyperparam_mutations = core::space_from_json("pbt: hyperparam_mutations", mutations);
   options.perturbation_factors = read_pair("pbt: perturbation_factors", factors);
@@ -182,15 +188,8 @@ std::unique_ptr<TrialScheduler> make_pb2(const Json& json) {
   Pb2Options options;
   core::OptionReader reader("pb2", json);
   Json bounds = Json::object();
-  reader.read("time_attr", options.time_attr);
-  reader.read("metric", options.metric);
-  reader.read("mode", options.mode);
-  reader.read("perturbation_interval", options.perturbation_interval);
+  read_population(reader, options);
   reader.read("hyperparam_bounds", bounds);
-  reader.read("quantile_fraction", options.quantile_fraction);
-  reader.read("log_config", options.log_config);
-  reader.read("require_attrs", options.require_attrs);
-  reader.read("synch", options.synch);
   reader.finish();
   if (!bounds.is_object()) {
     throw std::invalid_argument("pb2: hyperparam_bounds is " + core::value_text(bounds) +
@@ -205,8 +204,11 @@ std::unique_ptr<TrialScheduler> make_pb2(const Json& json) {
 std::unique_ptr<TrialScheduler> make_pbt_replay(const Json& json) {
   PbtReplayOptions options;
   core::OptionReader reader("pbt_replay", json);
+  std::string policy_file;
   reader.read("policy", options.policy);
+  reader.read("policy_file", policy_file);
   reader.finish();
+  options.policy_file = policy_file;
   return pbt_replay(options);
 }
 

@@ -48,7 +48,7 @@ std::vector<PolicyEntry> read_policy(const Json& json) {
 
 class PbtReplay final : public TrialScheduler {
  public:
-  explicit PbtReplay(const PbtReplayOptions& options) : policy_(read_policy(options.policy)) {
+  explicit PbtReplay(const Json& policy) : policy_(read_policy(policy)) {
     if (policy_.front().step == 0) next_ = 1;
   }
 
@@ -164,81 +164,14 @@ class PbtReplay final : public TrialScheduler {
   bool is_due_ = false;   // paused for it
 };
 
-// --- the policy behind a trial's weights
-
-// Where the weights come from that a trial had when its counter was at some step.
-struct Lineage {
-  Json policy = Json::array();
-  std::int64_t age = 0;  // iterations that the weights were trained
-};
-
-std::int64_t integer_of(const Json& record, const char* key) {
-  return record.at(key).get<std::int64_t>();
-}
-
-bool is_exchange(const Json& record) {
-  return record.is_object() && record.contains("trial") && record.contains("donor") &&
-         record.contains("step") && record.contains("checkpoint");
-}
-
-// The newest exchange of `trial` up to `step`, of those before `end`.
-std::optional<std::size_t> last_exchange(const Json& records, std::size_t end, std::int64_t trial,
-                                         std::int64_t step) {
-  for (std::size_t i = end; i-- > 0;) {
-    if (is_exchange(records[i]) && integer_of(records[i], "trial") == trial &&
-        integer_of(records[i], "step") <= step) {
-      return i;
-    }
-  }
-  return std::nullopt;
-}
-
-void append_configuration(Json& policy, std::int64_t step, const Json& config) {
-  if (!policy.empty() && policy.back().at("step") == step) policy.erase(policy.size() - 1);
-  policy.push_back({{"step", step}, {"config", config}});
-}
-
-// Exchanges from the newest back to the first.
-std::vector<std::size_t> exchanges_behind(const Json& records, std::int64_t trial) {
-  std::vector<std::size_t> chain;
-  std::int64_t step = std::numeric_limits<std::int64_t>::max();
-  std::size_t end = records.size();
-  while (const auto index = last_exchange(records, end, trial, step)) {
-    chain.push_back(*index);
-    trial = integer_of(records[*index], "donor");
-    step = integer_of(records[*index], "checkpoint");
-    end = *index;
-  }
-  return chain;
-}
-
 }  // namespace
 
-Json pbt_policy(const Json& records, TrialId trial) {
-  if (!records.is_array()) {
-    throw std::invalid_argument("pbt_policy: records is " + core::value_text(records) +
-                                ", want a list of exchanges");
-  }
-  Lineage lineage;
-  const std::vector<std::size_t> chain =
-      exchanges_behind(records, static_cast<std::int64_t>(trial.value()));
-  std::int64_t taken_at = 0;  // the counter of the trial when it got the weights followed here
-  for (auto place = chain.rbegin(); place != chain.rend(); ++place) {
-    const Json& record = records[*place];
-    if (!record.contains("config") || !record.contains("donor_config")) {
-      throw std::invalid_argument("pbt_policy: a record has no configurations: " +
-                                  core::value_text(record));
-    }
-    if (lineage.policy.empty()) append_configuration(lineage.policy, 0, record.at("donor_config"));
-    lineage.age += integer_of(record, "checkpoint") - taken_at;
-    append_configuration(lineage.policy, lineage.age, record.at("config"));
-    taken_at = integer_of(record, "step");
-  }
-  return std::move(lineage.policy);
-}
-
 std::unique_ptr<TrialScheduler> pbt_replay(const PbtReplayOptions& options) {
-  return std::make_unique<PbtReplay>(options);
+  if (options.policy_file.empty()) return std::make_unique<PbtReplay>(options.policy);
+  if (!options.policy.is_null()) {
+    refuse_pbt_replay("policy and policy_file are both given, want one of them");
+  }
+  return std::make_unique<PbtReplay>(read_pbt_policy(options.policy_file));
 }
 
 }  // namespace tune

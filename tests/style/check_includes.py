@@ -64,6 +64,9 @@ FOLDERS = [
     Folder("libtune/sim/trainable_workload.cpp", own=["core"], others=[JSON, SYSTEM]),
     Folder("libtune/sim", own=["sim", "engine", "report", "core"], public=PLUGINS, others=[JSON],
            pure=True),
+    # A policy is read once, before anything runs.
+    Folder("schedulers/pbt_policy_file.cpp", own=["core"], public=["tune/schedulers/"],
+           others=[JSON]),
     Folder("schedulers", own=["core"], public=["tune/schedulers/"], others=[JSON, EIGEN], pure=True),
     # A large table, slow to compile: in one file alone.
     Folder("searchers/sobol_sequence.cpp", own=["core"], public=["tune/searchers/"],

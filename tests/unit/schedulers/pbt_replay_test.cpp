@@ -1,5 +1,7 @@
 #include <tune/schedulers/pbt_replay.hpp>
 
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -9,6 +11,7 @@
 #include <tune/schedulers/builtin.hpp>
 
 #include "population_bench.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace tune {
 namespace {
@@ -100,6 +103,37 @@ TEST_CASE("the policy of a trial is that of its weights, donors included", "[pbt
         Json::array({entry(0, 0.7), entry(2, 0.8), entry(7, 0.9)}));
   CHECK(pbt_policy(records, TrialId{0}) == Json::array());
   CHECK_THROWS_AS(pbt_policy(3, TrialId{0}), std::invalid_argument);
+  CHECK_THROWS_WITH(pbt_policy(Json::array({{{"trial", 1}, {"donor", 2}}}), TrialId{0}),
+                    Contains("a record is {") && Contains("step"));
+}
+
+TEST_CASE("a policy is read from the file that an experiment has left", "[pbt_replay]") {
+  register_builtin_schedulers();
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "pbt_policy_00002.txt";
+  const auto write = [&file](const std::string& text) { std::ofstream(file) << text; };
+  write(R"(["1_x", "0_x", 4, 4, {"lr": 0.1}, {"lr": 0.2}])"
+        "\n"
+        R"(["3_x", "5_x", 4, 2, {"lr": 0.7}, {"lr": 0.8}])"
+        "\n\n"
+        R"(["2_x", "1_x", 6, 8, {"lr": 0.2}, {"lr": 0.3}])"
+        "\n");
+  const Json policy = Json::array({entry(0, 0.1), entry(4, 0.2), entry(8, 0.3)});
+  CHECK(read_pbt_policy(file) == policy);
+  CHECK(pbt_replay({.policy_file = file})->options().at("policy") == policy);
+  const auto by_name = make_scheduler("pbt_replay", {{"policy_file", file.string()}});
+  // The definition on record has the policy itself.
+  CHECK(by_name->options() == Json{{"name", "pbt_replay"}, {"policy", policy}});
+
+  CHECK_THROWS_WITH(pbt_replay({.policy = policy, .policy_file = file}), Contains("both given"));
+  CHECK_THROWS_WITH(read_pbt_policy(folder.path() / "none.txt"), Contains("none.txt"));
+  CHECK_THROWS_WITH(read_pbt_policy(folder.path()), Contains(folder.path().string()));
+  write("");
+  CHECK_THROWS_WITH(read_pbt_policy(file), Contains("00002.txt has no lines"));
+  write("[\"1_x\", \"0_x\", 4, 4, {}, {}]\n[\"1_x\", \"0_x\", 4.5, 4, {}, {}]\n");
+  CHECK_THROWS_WITH(read_pbt_policy(file), Contains("00002.txt, line 2 is"));
+  write("[\"1_x\", \"0_x\", 4, 4, {}");
+  CHECK_THROWS_WITH(read_pbt_policy(file), Contains("line 1 is"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct Pb2Options {
   /// Low and high of each number that is explored, by name or path ("optimizer/lr").
   std::map<std::string, std::array<double, 2>> hyperparam_bounds = {};
   double quantile_fraction = 0.25;  ///< From 0 (nobody takes over) to 0.5.
-  bool log_config = true;           ///< Keep the policy log: a record an exchange.
+  bool log_config = true;           ///< Write the policy log: pbt_global.txt and its like.
   bool require_attrs = true;        ///< As in PbtOptions: without effect.
   bool synch = false;               ///< All members wait for each other.
   /// Gets the configuration that was chosen, and returns what the clone gets. The same for equal

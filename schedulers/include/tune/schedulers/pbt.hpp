@@ -27,7 +27,7 @@ struct PbtOptions {
   /// Gets what the mutations made of a donor's configuration, and returns what the clone gets. The
   /// same for equal configurations.
   std::function<Config(const Config&)> custom_explore_fn = {};
-  bool log_config = true;  ///< Keep the policy log: a record an exchange.
+  bool log_config = true;  ///< Write the policy log: pbt_global.txt and its like.
   /// As Ray Tune has it. Without effect: a result that lacks `time_attr` or the metric is never
   /// told to a scheduler, and whether it is an error is up to Experiment::strict_metric.
   bool require_attrs = true;
@@ -63,8 +63,8 @@ struct PbtOptions {
 /// Departs from Ray Tune: a parameter missing in the configuration is not added; the end of an
 /// interval does not drift with the results.
 ///
-/// The policy log is in the journal, as an explanation an exchange (docs/schedulers/pbt.md); it
-/// can be replayed by pbt_replay(). O(log n) a result.
+/// The policy log is in the journal, and in pbt_global.txt and pbt_policy_00003.txt
+/// (docs/schedulers/pbt.md); pbt_replay() takes such a file. O(log n) a result.
 /// @throws std::invalid_argument naming an option out of range.
 [[nodiscard]] std::unique_ptr<TrialScheduler> pbt(const PbtOptions& options);
 

@@ -40,8 +40,9 @@ Rungs rungs_of(const SlotBench& bench, std::uint64_t first, std::uint64_t count)
   return rungs;
 }
 
-// Table 1: n_i and r_i of each bracket for R = 81 and eta = 3. The paper's table has 27, 9 and 6
-// trials where algorithm 1, which counts here, gives 34, 15 and 8.
+// Li et al. 2018, algorithm 1: bracket s begins n = ceil((s_max + 1) eta^s / (s + 1)) trials with
+// r = R eta^-s, and keeps floor(n eta^-i) for rung i. The numbers below are worked out from that;
+// table 1, for the same R and eta, has 27, 9 and 6 trials in place of 34, 15 and 8.
 TEST_CASE("HyperBand paper, algorithm 1: 81, 34, 15, 8, 5 trials for R = 81 and eta = 3",
           "[hyperband]") {
   SlotBench bench(hyperband(), rising(143 + 81));

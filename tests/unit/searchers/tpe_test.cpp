@@ -281,7 +281,8 @@ TEST_CASE("tpe keeps to constraints and goes on to model what they allow", "[tpe
       CHECK(sum < 1);
       if (i >= 50) last += sum / 30;
     }
-    CHECK(last > 0.8);
+    // By itself each parameter wants to be large, and only together are they forbidden.
+    CHECK(last > (multivariate ? 0.9 : 0.7));
   }
 }
 

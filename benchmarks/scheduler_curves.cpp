@@ -247,6 +247,7 @@ class Drawing {
 void draw(const Arguments& arguments) {
   tune::register_builtin_schedulers();
   tune::Experiment experiment;
+  experiment.searcher = tune::random_search();
   experiment.name = arguments.scheduler;
   experiment.space = {{"x", tune::uniform(0, 1)}, {"speed", tune::uniform(0, 1)}};
   experiment.metric = "loss";

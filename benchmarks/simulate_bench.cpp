@@ -47,6 +47,7 @@ double peak_mb() {
 
 void measure(const Case& measured, bool is_quick) {
   tune::Experiment experiment;
+  experiment.searcher = tune::random_search();
   experiment.space = {{"x", tune::uniform(0, 1)}};
   experiment.metric = "loss";
   experiment.mode = tune::Mode::min;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tune/registry.hpp>
+#include <tune/searchers/automatic.hpp>
 #include <tune/searchers/bohb.hpp>
 #include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/concurrency_limited.hpp>
@@ -152,6 +153,15 @@ std::unique_ptr<Searcher> make_bohb_searcher(const Json& json) {
   return bohb(options);
 }
 
+std::unique_ptr<Searcher> make_automatic(const Json& json) {
+  AutomaticOptions options;
+  core::OptionReader reader("automatic", json);
+  reader.read("gp_trials", options.gp_trials);
+  reader.read("gp_parameters", options.gp_parameters);
+  reader.finish();
+  return automatic(options);
+}
+
 std::unique_ptr<Searcher> make_gp(const Json& json) {
   GpOptions options;
   Json noise;
@@ -170,6 +180,8 @@ std::unique_ptr<Searcher> make_gp(const Json& json) {
 }  // namespace
 
 void register_builtin_searchers() {
+  register_searcher("automatic", make_automatic,
+                    "picks one that fits: gp, tpe where there are many trials or parameters");
   register_searcher("random", make_random, "draws each parameter from its domain");
   register_searcher("grid", make_grid, "tries every configuration there is");
   register_searcher("sobol", make_sobol, "fills the space evenly: a scrambled Sobol sequence");

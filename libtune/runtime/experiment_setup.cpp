@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <tune/schedulers/fifo.hpp>
-#include <tune/searchers/random.hpp>
+#include <tune/searchers/automatic.hpp>
 
 #include "builtins.hpp"
 #include "definition_check.hpp"
@@ -232,7 +232,7 @@ ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& expe
   register_builtins();
   load_plugins(experiment.plugins);
   engine::refuse_taken(experiment);
-  const engine::DefaultsFilled defaults(experiment, fifo(), random_search());
+  const engine::DefaultsFilled defaults(experiment, fifo(), automatic());
   check_definition(trainable, experiment);
 
   ExperimentSetup setup;

@@ -5,8 +5,8 @@
 
 #include <tune/schedulers/builtin.hpp>
 #include <tune/schedulers/fifo.hpp>
+#include <tune/searchers/automatic.hpp>
 #include <tune/searchers/builtin.hpp>
-#include <tune/searchers/random.hpp>
 
 #include "cluster_faults.hpp"
 #include "engine/definition.hpp"
@@ -84,7 +84,7 @@ Simulation simulate(Experiment& experiment, const Cluster& cluster, Workload& wo
   register_builtin_schedulers();
   register_builtin_searchers();
   engine::refuse_taken(experiment);
-  const engine::DefaultsFilled defaults(experiment, fifo(), random_search());
+  const engine::DefaultsFilled defaults(experiment, fifo(), automatic());
   const TrainableSpec trainable = describe_workload(workload);
   sim::check_cluster(cluster);
   engine::check_numbers(experiment);

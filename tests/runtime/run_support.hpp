@@ -13,6 +13,7 @@
 
 #include <tune/experiment.hpp>
 #include <tune/scheduler.hpp>
+#include <tune/searchers/random.hpp>
 #include <tune/trainable.hpp>
 #include <tune/tune_run.hpp>
 
@@ -35,6 +36,7 @@ inline Experiment small_experiment(const TemporaryFolder& folder) {
   experiment.name = "run";
   experiment.storage_path = folder.path().string();
   experiment.seed = 1;
+  experiment.searcher = random_search();  // the same configurations in whatever order trials end
   experiment.isolation = tested_isolation();
   experiment.local = {.cpus = 2};
   experiment.exporters = {};

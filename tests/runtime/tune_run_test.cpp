@@ -209,6 +209,7 @@ TEST_CASE("a scheduler and a searcher serve one run", "[tune_run]") {
   experiment.space = {{"x", constant(1.0)}};
   experiment.metric = "loss";
   experiment.mode = Mode::min;
+  experiment.searcher = nullptr;  // the default
   SECTION("a second run with the same scheduler is refused") {
     experiment.scheduler = asha();
     tune_run(train_down, experiment);

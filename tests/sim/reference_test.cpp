@@ -110,6 +110,7 @@ Simulation run_reference(const Figures& row, int max_t) {
   if (row.scheduler == "async_hyperband") options["brackets"] = max_t == 256 ? 5 : 4;
   register_builtin_schedulers();
   Experiment experiment;
+  experiment.searcher = random_search();
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.metric = "loss";
   experiment.mode = Mode::min;

@@ -11,6 +11,7 @@
 #include <tune/random.hpp>
 #include <tune/registry.hpp>
 #include <tune/schedulers/builtin.hpp>
+#include <tune/searchers/random.hpp>
 #include <tune/simulate.hpp>
 
 #include "support/seed.hpp"
@@ -32,6 +33,7 @@ Experiment small_experiment(const std::string& scheduler = "fifo",
                             const Json& options = Json::object()) {
   register_builtin_schedulers();
   Experiment experiment;
+  experiment.searcher = random_search();
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.metric = "loss";
   experiment.mode = Mode::min;

@@ -16,6 +16,7 @@
 #include <tune/random.hpp>
 #include <tune/registry.hpp>
 #include <tune/schedulers/builtin.hpp>
+#include <tune/searchers/random.hpp>
 #include <tune/simulate.hpp>
 
 #include "support/seed.hpp"
@@ -164,6 +165,7 @@ Faulty run_faulty(std::uint64_t seed, std::ostream* trace = nullptr) {
   const Cluster cluster = faulty_cluster(random);
   register_builtin_schedulers();
   Experiment experiment;
+  experiment.searcher = random_search();
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.metric = "loss";
   experiment.mode = Mode::min;

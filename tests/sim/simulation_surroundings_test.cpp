@@ -13,6 +13,7 @@
 
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/pbt.hpp>
+#include <tune/searchers/random.hpp>
 #include <tune/simulate.hpp>
 
 namespace tune::test {
@@ -45,6 +46,7 @@ class Heir : public Trainable {
 
 Experiment heirs(std::int64_t trials) {
   Experiment experiment;
+  experiment.searcher = random_search();
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.metric = "loss";
   experiment.mode = Mode::min;

@@ -15,6 +15,7 @@
 #include <tune/schedulers/asha.hpp>
 #include <tune/schedulers/fifo.hpp>
 #include <tune/schedulers/pbt.hpp>
+#include <tune/searchers/random.hpp>
 #include <tune/simulate.hpp>
 
 namespace tune::test {
@@ -42,6 +43,7 @@ CurveTable table_of(const Losses& losses) {
 
 Experiment curves_experiment(std::size_t trials) {
   Experiment experiment;
+  experiment.searcher = random_search();
   experiment.space = {{"x", uniform(0, 1)}};
   experiment.metric = "loss";
   experiment.mode = Mode::min;

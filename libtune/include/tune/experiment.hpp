@@ -54,7 +54,7 @@ struct Experiment {
   std::int64_t max_trials = -1;   ///< Bounds the total; -1: no bound.
   /// Loaded before all else is looked at: paths, or names in TUNE_PLUGIN_PATH; see load_plugin().
   std::vector<std::string> plugins = {};
-  std::unique_ptr<Searcher> searcher = {};         ///< Default: random search.
+  std::unique_ptr<Searcher> searcher = {};         ///< Default: automatic().
   std::unique_ptr<TrialScheduler> scheduler = {};  ///< Default: FIFO.
   // `= {}` makes g++ 12 warn of uninitialised members at -O2, wherever an Experiment is made.
   Resources resources = Resources();  ///< For each trial.

@@ -35,6 +35,7 @@
 #include <tune/schedulers/successive_halving.hpp>
 #include <tune/search_space.hpp>
 #include <tune/searcher.hpp>
+#include <tune/searchers/automatic.hpp>
 #include <tune/searchers/bohb.hpp>
 #include <tune/searchers/cma_es.hpp>
 #include <tune/searchers/concurrency_limited.hpp>

@@ -423,7 +423,7 @@ TEST_CASE("the definition holds all that a run was made of", "[experiment_setup]
   CHECK(definition.at("metric") == "loss");
   CHECK(definition.at("mode") == "min");
   CHECK(definition.at("num_samples") == 8);
-  CHECK(definition.at("searcher").at("name") == "random");
+  CHECK(definition.at("searcher").at("name") == "automatic");
   CHECK(definition.at("scheduler").at("name") == "asha");
   CHECK(definition.at("scheduler").at("max_t") == 27);
   CHECK(definition.at("resources").at("cpu") == 0.5);

@@ -16,8 +16,9 @@ TEST_CASE("the built-in searchers are made by name", "[builtin]") {
   register_builtin_searchers();
   register_builtin_searchers();
   const std::vector<std::string> names = searcher_names();
-  for (const std::string name : {"random", "grid", "sobol", "halton", "cma_es", "evolution",
-                                 "concurrency_limited", "repeated", "tpe", "bohb", "gp"}) {
+  for (const std::string name :
+       {"automatic", "random", "grid", "sobol", "halton", "cma_es", "evolution",
+        "concurrency_limited", "repeated", "tpe", "bohb", "gp"}) {
     CHECK(std::count(names.begin(), names.end(), name) == 1);
     CHECK(make_searcher(name)->options().at("name") == name);
     CHECK_THROWS_AS(make_searcher(name, {{"sede", 1}}), std::invalid_argument);

@@ -28,6 +28,9 @@ std::unique_ptr<engine::SuggestionSource> make_source(const store::ExperimentRow
     throw std::invalid_argument("constraint " + core::value_text(constraints->at(0)) +
                                 " is a function, which is not on record");
   }
+  if (definition.contains("suggest_budget") && !definition.at("suggest_budget").is_null()) {
+    throw std::invalid_argument("suggest_budget is set, so its answers depended on the clock");
+  }
   engine::SuggestionOptions options;
   options.objective = row.objective;
   options.seed = row.seed;

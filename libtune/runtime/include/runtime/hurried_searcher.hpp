@@ -12,8 +12,8 @@ namespace tune::runtime {
 ///
 /// What it is told meanwhile waits until it has thought; an answer that comes late is dropped, and
 /// it learns of the configuration that was tried instead by on_trial_added(). While it still thinks
-/// of an earlier trial it is not asked, and has no state to save(). An exception of what it was told comes
-/// out of the next call.
+/// of an earlier trial it is not asked, and has no state to save(). An exception of what it was
+/// told comes out of the next call.
 [[nodiscard]] std::unique_ptr<Searcher> hurried(std::unique_ptr<Searcher> searcher,
                                                 std::chrono::duration<double> budget);
 

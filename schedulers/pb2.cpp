@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -126,9 +127,16 @@ class Pb2 final : public PopulationScheduler {
 
   void on_left(TrialId id) override { bases_.erase(id); }
 
+  // Sums depend on the order, and simultaneous results come in any.
+  static bool comes_before(const BanditObservation& a, const BanditObservation& b) {
+    return std::tie(a.at.time, a.at.x, a.gain) < std::tie(b.at.time, b.at.x, b.gain);
+  }
+
   void observe(BanditObservation observation) {
     constexpr std::size_t slack = 100;  // so that the oldest are dropped now and then only
-    observations_.push_back(std::move(observation));
+    const auto place =
+        std::upper_bound(observations_.begin(), observations_.end(), observation, &comes_before);
+    observations_.insert(place, std::move(observation));
     if (observations_.size() < schedulers::most_observations + slack) return;
     observations_.erase(observations_.begin(), observations_.begin() + slack);
   }
@@ -193,7 +201,7 @@ class Pb2 final : public PopulationScheduler {
   }
 
   Pb2Options options_;
-  std::vector<BanditObservation> observations_;  // the newest last
+  std::vector<BanditObservation> observations_;  // in order, the newest last
   std::map<TrialId, Base> bases_;
 };
 

@@ -19,9 +19,12 @@ void Engine::Implementation::on(TrialRecord& record, const CheckpointStored& rep
   // What is taken over is worth what it was worth where it comes from.
   const double score =
       run.adopting ? run.adopting->source.score : score_of(record, report.training_iteration);
-  StoredCheckpoint stored{report.directory_name, report.training_iteration,
-                          report.time_total_s,   record.trial->config(),
-                          report.files,          score,
+  StoredCheckpoint stored{report.directory_name,
+                          report.training_iteration,
+                          report.time_total_s,
+                          record.trial->config(),
+                          report.files,
+                          score,
                           run.exploit};
   // One of the same name was replaced on disk.
   std::erase_if(record.checkpoints, [&](const StoredCheckpoint& old) {

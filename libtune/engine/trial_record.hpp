@@ -75,7 +75,7 @@ struct Run {
   std::uint32_t incarnation = 0;
   Placement::Grant grant;
   Inbox inbox;
-  Horizon horizon;                             // the last one sent
+  Horizon horizon;                           // the last one sent
   std::int64_t training_iteration = 0;       // of its newest result, or where it started
   std::optional<CheckpointLocation> source;  // what it loads
   TrialId source_trial;                      // whose that is

@@ -6,99 +6,30 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
-#include <tune/random.hpp>
 #include <tune/registry.hpp>
 #include <tune/schedulers/builtin.hpp>
 
 #include "engine_history.hpp"
 #include "random_behaviour.hpp"
+#include "scheduler_subjects.hpp"
 #include "scheduler_watch.hpp"
 #include "support/engine_world.hpp"
-#include "support/limits.hpp"
-#include "support/scheduler_bench.hpp"
 #include "support/seed.hpp"
 
 namespace tune::test {
 namespace {
 
-struct Subject {
-  std::string name;
-  Json options = Json::object();
-  RungRule rungs = RungRule::none;
-};
-
-// Every scheduler there is, a line each, and more for options that change much.
-std::vector<Subject> subjects() {
-  register_builtin_schedulers();
-  const Json asha = {{"name", "asha"}, {"max_t", 9}, {"reduction_factor", 3}};
-  const Json pasha = {{"name", "pasha"}, {"max_t", 9}, {"reduction_factor", 2}};
-  const Json promoting = {
-      {"name", "asha"}, {"type", "promotion"}, {"max_t", 9}, {"reduction_factor", 3}};
-  const Json median = {{"time_attr", "training_iteration"},
-                       {"grace_period", 1},
-                       {"min_samples_required", 1},
-                       {"min_time_slice", 2}};
-  const auto soft = [&median] {
-    Json options = median;
-    options["hard_stop"] = false;
-    return options;
-  };
-  const auto population = [](bool synch) {
-    return Json{{"time_attr", "training_iteration"},
-                {"perturbation_interval", 2},
-                {"quantile_fraction", 0.5},
-                {"hyperparam_mutations", {{"x", {{"kind", "randint"}, {"low", 0}, {"high", 12}}}}},
-                {"synch", synch}};
-  };
-  return {
-      {"fifo"},
-      {"asha", {{"max_t", 9}, {"reduction_factor", 3}}, RungRule::stops},
-      {"asha", {{"max_t", 8}, {"reduction_factor", 2}, {"brackets", 2}}},
-      {"asha", {{"type", "promotion"}, {"max_t", 9}, {"reduction_factor", 3}}, RungRule::promotes},
-      {"asha", {{"type", "promotion"}, {"max_t", 8}, {"reduction_factor", 2}, {"brackets", 3}}},
-      {"async_hyperband", {{"max_t", 9}, {"reduction_factor", 3}, {"brackets", 2}}},
-      {"hyperband", {{"max_t", 9}, {"reduction_factor", 3}}},
-      {"hyperband", {{"max_t", 7}, {"reduction_factor", 2}}},
-      {"bohb", {{"max_t", 9}, {"reduction_factor", 3}}},
-      {"successive_halving", {{"max_t", 8}, {"reduction_factor", 2}, {"n", 6}}},
-      {"median_stopping", median},
-      {"median_stopping", soft()},
-      {"pbt", population(false)},
-      {"pbt", population(true)},
-      {"pb2",
-       {{"time_attr", "training_iteration"},
-        {"perturbation_interval", 3},
-        {"quantile_fraction", 0.5},
-        {"hyperparam_bounds", {{"x", {0, 12}}}}}},
-      {"pasha", {{"max_t", 9}, {"reduction_factor", 2}}, RungRule::promotes},
-      {"pasha",
-       {{"max_t", 7}, {"reduction_factor", 1.5}, {"time_attr", "epoch"}, {"ranked_trials", 3}},
-       RungRule::promotes},
-      {"pasha",
-       {{"max_t", 12}, {"reduction_factor", 2}, {"ranking_criterion", "soft_ranking_std"}},
-       RungRule::promotes},
-      {"resource_changing"},
-      {"resource_changing", {{"base", asha}}, RungRule::stops},
-      {"resource_changing", {{"base", pasha}, {"increase_by_times", 2}}, RungRule::promotes},
-      {"resource_changing", {{"base", promoting}}, RungRule::promotes},
-  };
-}
-
 std::uint64_t rounds() {
   const char* text = std::getenv("TUNE_TEST_ROUNDS");
   return text == nullptr ? TUNE_TEST_ROUNDS : std::stoull(text);
 }
-
-std::string describe(const Subject& subject) { return subject.name + ' ' + subject.options.dump(); }
 
 // What is wrong with a history as a whole.
 std::string fault_at_end(const Subject& subject, const History& history) {
@@ -173,62 +104,6 @@ TEST_CASE("trials share a node as others end, and the last has all of it", "[sch
     if (had_all) seen.insert("all");
   }
   CHECK(seen == std::set<std::string>{"1 cpu", "2 cpu", "4 cpu", "8 cpu", "all"});
-}
-
-/// What a scheduler said, by trial and time.
-using Decisions = std::map<std::pair<std::uint64_t, int>, std::string>;
-
-// Trials that run side by side, a result a round each. Where nothing is decided, results come in
-// any order; `shuffle` says in which.
-Decisions run_rounds(const Subject& subject, std::uint64_t seed, std::uint64_t shuffle) {
-  SchedulerBench bench(make_scheduler(subject.name, subject.options), Mode::max, seed);
-  Random chance(seed, "rounds");
-  const std::uint64_t trials = 2 + chance.below(10);
-  std::map<std::uint64_t, int> running;  // what each reported last
-  for (std::uint64_t id = 0; id < trials; ++id) {
-    bench.add(id);
-    running[id] = 0;
-  }
-  Decisions decisions;
-  for (int round = 1; round <= 40 && !running.empty(); ++round) {
-    std::vector<std::uint64_t> undecided;
-    std::vector<std::uint64_t> order;
-    for (const auto& [id, time] : running) {
-      (time + 1 < bench.horizon(id) ? undecided : order).push_back(id);
-    }
-    Random dice(shuffle, "order", seed, static_cast<std::uint64_t>(round));
-    for (std::size_t i = undecided.size(); i > 1; --i) {
-      std::swap(undecided[i - 1], undecided[dice.below(i)]);
-    }
-    order.insert(order.begin(), undecided.begin(), undecided.end());
-    for (const std::uint64_t id : order) {
-      const int time = ++running[id];
-      Random value(seed, "value", id, static_cast<std::uint64_t>(time));
-      const Decision decision = bench.report(id, time, value.below(9) == 0 ? nan : value.uniform());
-      if (decision != Decision::proceed) running.erase(id);
-      std::string& text = decisions[{id, time}];
-      text = to_string(decision);
-      if (decision != Decision::proceed) text += ": " + bench.explanation(id);
-    }
-    for (std::optional<std::uint64_t> chosen; (chosen = bench.choose());) {
-      running[*chosen] = bench.last_iteration(*chosen);
-      decisions[{*chosen, -round}] = "chosen";
-    }
-  }
-  return decisions;
-}
-
-TEST_CASE("the order of simultaneous results about which nothing is decided does not matter",
-          "[schedulers]") {
-  for (const Subject& subject : subjects()) {
-    if (subject.options.contains("time_attr")) continue;
-    for (std::uint64_t seed = 1; seed <= rounds() / 20; ++seed) {
-      INFO(describe(subject) << " seed " << seed);
-      const Decisions decisions = run_rounds(subject, seed, 0);
-      REQUIRE(run_rounds(subject, seed, 1) == decisions);
-      REQUIRE(run_rounds(subject, seed, 2) == decisions);
-    }
-  }
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ enum class Decision {
 /// `proceed`. Then comes exactly once on_trial_completed (a stop by the scheduler included) or
 /// exactly once on_trial_failed (the final error, not a retry). An exception ends the experiment.
 /// A trial that ended may go on when the experiment is run another time with more to do: then it
-/// comes to on_trial_added again, with its last_result() set.
+/// comes to on_trial_added again, with its last_result() set. One that the experiment's time budget
+/// stopped has ended like any other until then: who decides once all of a group have ended may so
+/// decide early.
 ///
 /// No clock, no thread and no unkeyed chance inside, so that one seed gives one history: time is
 /// `context.now()`, chance is `context.random(id)`.

@@ -202,8 +202,8 @@ using Command =
     std::variant<AskSearcher, TellSearcherResult, TellSearcherCompleted, TellSearcherFailed, Launch,
                  Proceed, Save, Pause, Stop, DeleteCheckpoint, SetTimer, RecordTrialAdded,
                  RecordTrialStarted, RecordResult, RecordCheckpoint, RecordCheckpointDamaged,
-                 RecordTrialState, RecordSaved, RecordSavedDropped, RecordRestarted,
-                 RecordExploit, RecordExploitsDropped, RecordExplanation, RecordWarning, Finish>;
+                 RecordTrialState, RecordSaved, RecordSavedDropped, RecordRestarted, RecordExploit,
+                 RecordExploitsDropped, RecordExplanation, RecordWarning, Finish>;
 
 /// "checkpoint_000007" for iteration 7.
 [[nodiscard]] std::string checkpoint_directory_name(std::int64_t training_iteration);

@@ -70,7 +70,7 @@ TEST_CASE("what was built for another tune, compiler or library is refused befor
   const EnvironmentVariable variable("TUNE_TEST_MARK", mark.string());
   CHECK(plugin_refusal(plugin_path("other_abi")) ==
         refusal("other_abi",
-                "is for version 999 of the plugin ABI, and this tune has version 1: "
+                "is for version 999 of the plugin ABI, and this tune has version 2: "
                 "build it again with this tune"));
   CHECK_THAT(plugin_refusal(plugin_path("other_compiler")),
              Contains(R"(was built with another compiler: "turbo 3", and tune with ")"));

@@ -50,7 +50,7 @@ Plugin load_plugin(const std::string& path_or_name);
 [[nodiscard]] std::vector<Plugin> loaded_plugins();
 
 /// Goes up with each change of what plugins see of tune: the classes and functions of <tune/...>.
-inline constexpr std::uint32_t plugin_abi = 1;
+inline constexpr std::uint32_t plugin_abi = 2;
 
 namespace detail {
 

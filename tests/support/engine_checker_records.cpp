@@ -57,8 +57,8 @@ void EngineChecker::on(const engine::RecordResult& command) {
   if (!start.has_recorded_result && trial.line.size() > kept) trial.line.resize(kept);
   start.has_recorded_result = true;
   // The exploits on record tell under which configuration each result came.
-  if (!(start.launch.config == (trial.exploits.empty() ? trial.first_config
-                                                       : trial.exploits.back().config))) {
+  if (!(start.launch.config ==
+        (trial.exploits.empty() ? trial.first_config : trial.exploits.back().config))) {
     broken(command.trial, "a result of another configuration than its exploits say");
   }
   if (result.training_iteration != static_cast<std::int64_t>(trial.line.size()) + 1) {

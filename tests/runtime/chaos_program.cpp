@@ -46,6 +46,7 @@ class KillsItself final : public tune::Callback {
 tune::Experiment define_chaos(const std::string& kind, const std::string& storage,
                               std::int64_t samples) {
   tune::Experiment experiment;
+  experiment.searcher = tune::random_search();  // the same trials in whatever order they end
   experiment.name = "run";
   experiment.storage_path = storage;
   experiment.space = {{"x", tune::uniform(0, 1)}};

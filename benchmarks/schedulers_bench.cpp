@@ -33,7 +33,9 @@ constexpr std::string_view schedulers_usage =
 struct Case {
   std::string name;
   Json options = Json::object();
-  bool is_dear = false;  ///< A call costs milliseconds: fewer of them.
+  /// A clone costs milliseconds, for a model that is full with some hundred of them: fewer of them,
+  /// and only after most trials are there.
+  bool is_dear = false;
 
   [[nodiscard]] std::string label() const {
     return options.contains("type") ? name + " " + options.at("type").get<std::string>() : name;
@@ -59,7 +61,6 @@ std::vector<Case> cases() {
       {"pasha", halving},
       {"median_stopping", {{"time_attr", "training_iteration"}, {"grace_period", 1}}},
       {"pbt", population},
-      // Its model takes the newest 500 observations, of which there are enough with 10,000 trials.
       {"pb2", model, /*is_dear=*/true},
       {"resource_changing", {{"base", {{"name", "asha"}, {"max_t", 81}}}}},
   };
@@ -73,14 +74,15 @@ class Crowd {
 
   /// Another trial comes to its first milestone, and what is chosen then to its next.
   void step() {
-    const TrialId id{next_++};
-    Trial& trial = context_.add(Trial(id, Config(Json{{"x", 0.5}})));
-    trial.set_checkpoint_iteration(1);
-    scheduler_->on_trial_added(context_, trial);
-    context_.set_state(id, TrialState::running);
-    carry_out();
-    report(id);
+    add();
+    report(TrialId{next_ - 1}, value_of(TrialId{next_ - 1}));
     choose();
+  }
+
+  /// Another trial comes to its first milestone, better than all before: none is its donor.
+  void step_in_front() {
+    add();
+    report(TrialId{next_ - 1}, -1 - static_cast<double>(next_));
   }
 
   [[nodiscard]] std::size_t trials() const { return next_; }
@@ -89,11 +91,22 @@ class Crowd {
   std::int64_t calls = 0;
 
  private:
-  void report(TrialId id) {
+  static double value_of(TrialId id) { return Random(1, "bench", id.value()).uniform(); }
+
+  void add() {
+    const TrialId id{next_++};
+    Trial& trial = context_.add(Trial(id, Config(Json{{"x", 0.5}})));
+    trial.set_checkpoint_iteration(1);
+    scheduler_->on_trial_added(context_, trial);
+    context_.set_state(id, TrialState::running);
+    carry_out();
+  }
+
+  void report(TrialId id, double value) {
     Trial& trial = *context_.find_mutable(id);
     const auto horizon = horizons_.find(id);
     const double time = horizon == horizons_.end() ? 1 : std::min(horizon->second, 1e6);
-    const Result result(Random(1, "bench", id.value()).uniform(), static_cast<std::int64_t>(time));
+    const Result result(value, static_cast<std::int64_t>(time));
     trial.add_result(result);
     Decision decision = Decision::proceed;
     timed([&] { decision = scheduler_->on_trial_result(context_, trial, result); });
@@ -113,7 +126,7 @@ class Crowd {
     carry_out();
     if (!chosen) return;
     context_.set_state(*chosen, TrialState::running);
-    report(*chosen);
+    report(*chosen, value_of(*chosen));
   }
 
   template <class Call>
@@ -146,29 +159,38 @@ class Crowd {
   std::uint64_t next_ = 0;
 };
 
+// A dear scheduler's model is full with so many clones.
+constexpr std::size_t fills_a_model = 400;
+
+std::vector<std::size_t> sizes_of(const Case& subject, bool is_quick) {
+  if (is_quick)
+    return subject.is_dear ? std::vector<std::size_t>{100} : std::vector<std::size_t>{100, 1000};
+  return {subject.is_dear ? 1000U : 100U, 10'000, 1'000'000};
+}
+
+void fill(Crowd& crowd, const Case& subject, std::size_t size) {
+  while (subject.is_dear && crowd.trials() + fills_a_model < size) crowd.step_in_front();
+  while (crowd.trials() < size) crowd.step();
+}
+
 void measure(const Reporter& reporter, const Case& subject) {
   if (!reporter.wants(subject.name)) return;
-  const bool is_quick = reporter.options().is_quick;
   const std::int64_t steps = reporter.options().scaled(subject.is_dear ? 100 : 2000);
-  const std::size_t most =
-      is_quick ? (subject.is_dear ? 100 : 1000) : (subject.is_dear ? 10'000 : 1'000'000);
-  std::vector<std::size_t> sizes = {100, 1000, 10'000, 1'000'000};
-  std::erase_if(sizes, [&](std::size_t size) {
-    return size > most || (size == 1000 && !is_quick && !subject.is_dear);
-  });
+  const std::vector<std::size_t> sizes = sizes_of(subject, reporter.options().is_quick);
   std::vector<Sample> fewest;  // of the smallest size
   for (const std::size_t size : sizes) {
     Measurement measurement{.name = "schedulers/on_trial_result",
                             .parameters = {{"scheduler", subject.label()}, {"trials", size}},
                             .unit = "us",
-                            .limit_is = "with 100 trials",
+                            .limit_is = "with " + std::to_string(sizes.front()) + " trials",
                             .samples = {}};
     // The smallest is made anew each time: it would grow.
     std::optional<Crowd> crowd;
     for (int i = 0; i < reporter.options().repetitions; ++i) {
-      if (!crowd || size == sizes.front())
+      if (!crowd || size == sizes.front()) {
         crowd.emplace(make_scheduler(subject.name, subject.options));
-      while (crowd->trials() < size) crowd->step();
+      }
+      fill(*crowd, subject, size);
       crowd->seconds = 0;
       crowd->calls = 0;
       const std::int64_t most = size == sizes.front() ? 100 : steps;

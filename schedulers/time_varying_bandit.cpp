@@ -37,27 +37,39 @@ void set_point(Points& points, std::size_t index, const BanditPoint& point) {
   points.time(column) = point.time;
 }
 
-Matrix covariance(const Kernel& kernel, const Points& a, const Points& b) {
-  const double scale = -0.5 / (kernel.length * kernel.length);
-  const double decay = 0.5 * std::log1p(-kernel.epsilon);
-  Matrix result(a.time.size(), b.time.size());
+/// Of the points of `a` from those of `b`: their squared distance, and how long lies between.
+struct Distances {
+  Matrix squared;
+  Matrix time;
+};
+
+Distances distances(const Points& a, const Points& b) {
+  const Vector a_norms = a.x.colwise().squaredNorm();
+  const Vector b_norms = b.x.colwise().squaredNorm();
+  Distances result{-2 * a.x.transpose() * b.x, Matrix(a.time.size(), b.time.size())};
+  result.squared.colwise() += a_norms;
+  result.squared.rowwise() += b_norms.transpose();
+  result.squared = result.squared.cwiseMax(0);  // where rounding left less
   for (Eigen::Index j = 0; j < b.time.size(); ++j) {
-    for (Eigen::Index i = 0; i < a.time.size(); ++i) {
-      const double distance = (a.x.col(i) - b.x.col(j)).squaredNorm();
-      result(i, j) = std::exp(scale * distance + decay * std::abs(a.time(i) - b.time(j)));
-    }
+    result.time.col(j) = (a.time.array() - b.time(j)).abs();
   }
   return result;
 }
 
-Eigen::LLT<Matrix> factored(const Kernel& kernel, const Points& points) {
-  Matrix matrix = covariance(kernel, points, points);
+Matrix covariance(const Kernel& kernel, const Distances& apart) {
+  const double scale = -0.5 / (kernel.length * kernel.length);
+  const double decay = 0.5 * std::log1p(-kernel.epsilon);
+  return (scale * apart.squared.array() + decay * apart.time.array()).exp();
+}
+
+Eigen::LLT<Matrix> factored(const Kernel& kernel, const Distances& apart) {
+  Matrix matrix = covariance(kernel, apart);
   matrix.diagonal().array() += kernel.noise;
   return matrix.llt();
 }
 
-double log_likelihood(const Kernel& kernel, const Points& points, const Vector& gains) {
-  const Eigen::LLT<Matrix> factor = factored(kernel, points);
+double log_likelihood(const Kernel& kernel, const Distances& apart, const Vector& gains) {
+  const Eigen::LLT<Matrix> factor = factored(kernel, apart);
   if (factor.info() != Eigen::Success) return -std::numeric_limits<double>::infinity();
   const double fit = gains.dot(factor.solve(gains));
   return -0.5 * fit - factor.matrixLLT().diagonal().array().log().sum();
@@ -65,13 +77,14 @@ double log_likelihood(const Kernel& kernel, const Points& points, const Vector& 
 
 // The first of the best, in the order of the grid.
 Kernel fit(const Points& points, const Vector& gains) {
+  const Distances apart = distances(points, points);
   Kernel best;
   double best_likelihood = -std::numeric_limits<double>::infinity();
   for (const double length : {0.1, 0.2, 0.4, 0.8, 1.6}) {
     for (const double epsilon : {0.0, 0.03, 0.1, 0.3}) {
       for (const double noise : {0.001, 0.03, 0.3}) {
         const Kernel kernel{length, epsilon, noise};
-        const double likelihood = log_likelihood(kernel, points, gains);
+        const double likelihood = log_likelihood(kernel, apart, gains);
         if (likelihood > best_likelihood) {
           best = kernel;
           best_likelihood = likelihood;
@@ -85,11 +98,15 @@ Kernel fit(const Points& points, const Vector& gains) {
 /// Upper confidence bounds at one time.
 class Acquisition {
  public:
-  Acquisition(const Kernel& kernel, const Points& observed, const Vector& gains,
-              const Points& known, double time)
-      : kernel_(kernel), observed_(observed), known_(known), time_(time) {
-    weights_ = factored(kernel_, observed_).solve(gains);
-    factor_ = factored(kernel_, known_);
+  /// `known` are the observed points, of which `gains` are the gains, and after them the pending.
+  Acquisition(const Kernel& kernel, const Points& known, const Vector& gains, double time)
+      : kernel_(kernel), known_(known), time_(time) {
+    factor_ = factored(kernel_, distances(known_, known_));
+    // The factor of the observed points alone is the first part of it.
+    const auto observed = gains.size();
+    const auto part = factor_.matrixLLT().topLeftCorner(observed, observed);
+    weights_ = part.triangularView<Eigen::Lower>().solve(gains);
+    part.triangularView<Eigen::Lower>().transpose().solveInPlace(weights_);
     // The paper's schedule with the constants of its code: c1 + log(c2 t).
     const double beta = 0.2 + std::max(0.0, std::log(0.4 * static_cast<double>(gains.size())));
     root_beta_ = std::sqrt(beta);
@@ -97,8 +114,8 @@ class Acquisition {
 
   [[nodiscard]] Vector operator()(const Matrix& x) const {
     const Points points{x, Vector::Constant(x.cols(), time_)};
-    const Vector mean = covariance(kernel_, points, observed_) * weights_;
-    Matrix to_known = covariance(kernel_, known_, points);
+    Matrix to_known = covariance(kernel_, distances(known_, points));
+    const Vector mean = to_known.topRows(weights_.size()).transpose() * weights_;
     factor_.matrixL().solveInPlace(to_known);
     const Vector variance =
         (1 - to_known.colwise().squaredNorm().transpose().array()).max(0.0).matrix();
@@ -107,8 +124,7 @@ class Acquisition {
 
  private:
   Kernel kernel_;
-  const Points& observed_;
-  const Points& known_;  // the observed and the pending ones
+  const Points& known_;
   double time_;
   Vector weights_;
   Eigen::LLT<Matrix> factor_;
@@ -168,20 +184,18 @@ std::vector<double> choose_point(const std::vector<BanditObservation>& observati
   const std::size_t first = observations.size() - std::min(observations.size(), most_observations);
   const std::size_t count = observations.size() - first;
   const std::size_t others = std::min(pending.size(), most_pending);
-  Points observed = points_of(dimensions, count);
   Points known = points_of(dimensions, count + others);
-  for (std::size_t i = 0; i < count; ++i) {
-    set_point(observed, i, observations[first + i].at);
-    set_point(known, i, observations[first + i].at);
-  }
+  for (std::size_t i = 0; i < count; ++i) set_point(known, i, observations[first + i].at);
   for (std::size_t i = 0; i < others; ++i) {
     set_point(known, count + i, pending[pending.size() - others + i]);
   }
   const Vector gains = standardised(observations, first);
   const auto fitted = static_cast<Eigen::Index>(std::min(count, most_fitted));
-  const Points newest{observed.x.rightCols(fitted), observed.time.tail(fitted)};
+  const auto first_fitted = gains.size() - fitted;
+  const Points newest{known.x.middleCols(first_fitted, fitted),
+                      known.time.segment(first_fitted, fitted)};
   const Kernel kernel = fit(newest, gains.tail(fitted));
-  const Acquisition acquisition(kernel, observed, gains, known, time);
+  const Acquisition acquisition(kernel, known, gains, time);
   const Vector best = maximise(acquisition, static_cast<Eigen::Index>(dimensions), random);
   for (std::size_t i = 0; i < dimensions; ++i) chosen[i] = best(static_cast<Eigen::Index>(i));
   return chosen;

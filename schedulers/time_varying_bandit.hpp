@@ -33,7 +33,7 @@ struct BanditObservation {
                                                const std::vector<BanditPoint>& pending, double time,
                                                std::size_t dimensions, Random& random);
 
-inline constexpr std::size_t most_observations = 500;
+inline constexpr std::size_t most_observations = 250;
 inline constexpr std::size_t most_pending = 100;
 
 }  // namespace tune::schedulers

@@ -40,7 +40,7 @@ struct Pb2Options {
 /// what the other members are trying now. All other parameters are the donor's.
 ///
 /// Departures: the length, epsilon and the noise are taken from a small grid by marginal
-/// likelihood; at most the newest 500 observations are used; the first interval of a member is no
+/// likelihood; at most the newest 250 observations are used; the first interval of a member is no
 /// observation, and neither is one with a score that is not finite. With fewer than two
 /// observations values are drawn within their bounds. A value that is an integer at the donor stays
 /// one.

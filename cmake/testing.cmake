@@ -37,9 +37,10 @@ endfunction()
 #   TIMEOUT <seconds>    for each test case, 30 by default; longer under sanitizers
 #   ON_PROCESSES         runs what is not tagged [threads] once more, with TUNE_TEST_ISOLATION=processes
 #   USES_CAF             starts actors, or calls what does: left out under the thread sanitizer
+#   IN_MEMORY            writes so much that its files had better not wait for a disk
 #   NO_UNITY)            as in tune_add_folder()
 function(tune_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ON_PROCESSES;USES_CAF;NO_UNITY" "TIMEOUT" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ON_PROCESSES;USES_CAF;IN_MEMORY;NO_UNITY" "TIMEOUT" "SOURCES;LINK;LABELS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "tune_add_test(${name}): unknown argument: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -68,6 +69,9 @@ function(tune_add_test name)
   endif()
   # catch_discover_tests() expands its properties three times: so deep is a list's semicolon escaped.
   list(JOIN arg_LABELS "\\\\\\\;" labels)
+  if(arg_IN_MEMORY AND IS_DIRECTORY /dev/shm)
+    list(APPEND TUNE_TEST_ENVIRONMENT "TMPDIR=/dev/shm")
+  endif()
   list(JOIN TUNE_TEST_ENVIRONMENT "\\\\\\\;" environment)
   catch_discover_tests(${name}
     TEST_PREFIX "${name}: "

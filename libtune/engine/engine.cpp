@@ -148,11 +148,7 @@ void Engine::Implementation::on(const TrialMessage& event) {
 
 void Engine::Implementation::on(const TimerFired& event) {
   if (event.timer == time_budget_timer) {
-    if (!options_.time_budget || ending_) return;
-    for (auto& [id, record] : records_) {
-      record.is_out_of_time = record.run && record.want != TrialRecord::Want::stop;
-    }
-    begin_ending("time budget of " + seconds_text(*options_.time_budget) + " used up");
+    if (options_.time_budget) end_by_time();
     return;
   }
   const TrialId id(event.timer - first_retry_timer);
@@ -197,6 +193,20 @@ void Engine::Implementation::interrupt(const std::string& reason) {
   end_reason_ = reason;
   for (auto& [id, record] : records_) {
     if (record.run) carry_out(record);
+  }
+}
+
+// With more time the trials go on as after an interrupt, so that all is decided as if there had
+// been no end. For all but scheduler and searcher they have ended until then.
+void Engine::Implementation::end_by_time() {
+  if (ending_) return;
+  is_time_up_ = true;
+  for (auto& [id, record] : records_) {
+    if (record.run && record.want != TrialRecord::Want::stop) record.is_out_of_time = true;
+  }
+  interrupt("time budget of " + seconds_text(*options_.time_budget) + " used up");
+  for (auto& [id, record] : records_) {
+    if (record.is_out_of_time && !record.run) rest(record);  // since an earlier session
   }
 }
 
@@ -252,10 +262,10 @@ void Engine::Implementation::finish() {
   ExperimentEnd end;
   end.terminated_trials = counts_.terminated;
   end.failed_trials = counts_.error;
-  end.unfinished_trials = static_cast<std::int64_t>(records_.size());
+  end.unfinished_trials = counts_.total() - counts_.ended();
   end.reason = end_reason_;
   end.error = end_error_;
-  end.interrupted = interrupted_;
+  end.interrupted = interrupted_ && !is_time_up_;
   finished_ = true;
   emit(Finish{std::move(end)});
 }

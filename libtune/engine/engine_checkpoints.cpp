@@ -174,8 +174,9 @@ void Engine::Implementation::forget_damaged(TrialId owner, const CheckpointLocat
 // A trial whose checkpoints are all damaged ends as an error: nothing that it did is silently done
 // again. `error` is what else went wrong.
 bool Engine::Implementation::fail_if_lost(TrialRecord& record, const std::string& error) {
-  const bool is_lost = !record.run && !record.exploit && record.checkpoints.empty() &&
-                       !record.damage.empty() && record.want != TrialRecord::Want::stop;
+  const bool is_lost = !record.run && !record.has_been_ended() && !record.exploit &&
+                       record.checkpoints.empty() && !record.damage.empty() &&
+                       record.want != TrialRecord::Want::stop;
   if (!is_lost) return false;
   fail(record, "no usable checkpoint",
        "no usable checkpoint: " + record.damage + (error.empty() ? "" : "\nbefore that: " + error),

@@ -52,6 +52,7 @@ class Engine::Implementation {
   void on(const TimerFired& event);
   void on(const StopRequested& event);
   void run(const Event& event, Time now, std::vector<Command>& commands);
+  void end_by_time();
   void begin_ending(const std::string& reason, const std::string& error = {});
   void break_off(const std::string& reason, const std::string& error);
   void interrupt(const std::string& reason);
@@ -64,6 +65,7 @@ class Engine::Implementation {
   void on(const SessionStarted& event);
   void take_options(const SessionStarted& event);
   void go_on();
+  void take_up(TrialId id, bool has_time);
   [[nodiscard]] static bool has_saved_last(const TrialRecord& record);
   void keep_clone(TrialRecord& record);
   void lose_all_nodes();
@@ -121,6 +123,7 @@ class Engine::Implementation {
   [[nodiscard]] Horizon horizon_of(const TrialRecord& record) const;
 
   // engine_transitions.cpp
+  void hold_state(TrialRecord& record, TrialState state);
   void set_state(TrialRecord& record, TrialState state, const std::string& reason,
                  const std::string& error = {});
   void carry_out(TrialRecord& record);
@@ -129,6 +132,7 @@ class Engine::Implementation {
   void pause(TrialRecord& record);
   void end_run(TrialRecord& record);
   void leave_unfinished(TrialRecord& record);
+  void rest(TrialRecord& record);
   void retry_or_fail(TrialRecord& record, const std::string& error);
   void begin_retry_pause(TrialRecord& record);
   [[nodiscard]] Time retry_pause_after(std::int64_t failures) const;
@@ -226,6 +230,7 @@ class Engine::Implementation {
   bool scheduler_failed_ = false;
   bool ending_ = false;       // nothing starts any more
   bool interrupted_ = false;  // ending so that what runs is left unfinished
+  bool is_time_up_ = false;   // and that is why
   bool finished_ = false;
   std::string end_reason_;
   std::string end_error_;

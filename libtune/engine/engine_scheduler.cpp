@@ -180,7 +180,8 @@ void Engine::Implementation::on(const SaveTrial& request) {
 
 void Engine::Implementation::on(const ExploitTrial& request) {
   TrialRecord* target = find(request.target);
-  if (!target || target->want == TrialRecord::Want::stop || ending_) return;
+  if (!target || target->want == TrialRecord::Want::stop) return;
+  if (ending_ && !interrupted_) return;
   const TrialRecord* donor = find(request.source);
   if (!donor || donor->checkpoints.empty()) return;  // gone since it was asked for
   const PendingExploit exploit{request.source, donor->checkpoints.back(), donor->trial->name(),

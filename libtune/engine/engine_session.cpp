@@ -28,7 +28,9 @@ void Engine::Implementation::on(const SessionStarted& event) {
   if (!started_) return;
   for (const TrialId id : event.reopened) {
     // On its way to an end that does not hold any more.
-    if (TrialRecord* record = find(id)) let_run(*record);
+    TrialRecord* const record = find(id);
+    if (record == nullptr || record->has_been_ended()) continue;
+    if (record->want == TrialRecord::Want::stop) let_run(*record);
   }
   go_on();
   for (const TrialId id : event.reopened) {
@@ -36,6 +38,7 @@ void Engine::Implementation::on(const SessionStarted& event) {
     judge_untold(id);
   }
   for (const TrialId id : event.restarted) restart(id);
+  if (options_.time_budget && context_.now() >= *options_.time_budget) end_by_time();
   if (tape_.is_replaying()) return;
   ended_.clear();
   keep_ended_ = {};
@@ -45,12 +48,13 @@ void Engine::Implementation::let_run(TrialRecord& record) {
   record.want = TrialRecord::Want::run;
   record.stop_reason.clear();
   record.fatal_error.clear();
-  record.is_out_of_time = record.is_beyond_bound = false;
+  record.is_beyond_bound = false;
 }
 
 // As at the beginning, but with what is known.
 void Engine::Implementation::go_on() {
-  ending_ = interrupted_ = finished_ = false;
+  const bool has_time = !options_.time_budget || context_.now() < *options_.time_budget;
+  ending_ = interrupted_ = is_time_up_ = finished_ = false;
   end_reason_.clear();
   end_error_.clear();
   scheduler_failed_ = false;
@@ -59,12 +63,34 @@ void Engine::Implementation::go_on() {
   last_fill_ = Fill::idle;
   waiting_for_node_.clear();
   lose_all_nodes();
+  std::vector<TrialId> left;
   for (auto& [id, record] : records_) {
     if (record.trial->waits_for_retry()) context_.set_waits_for_retry(id, false);
-    if (!std::exchange(record.is_interrupted, false)) continue;
-    if (record.trial->state() == TrialState::paused) make_pending(record, "resumed");
+    if (record.is_interrupted) left.push_back(id);
+    if (has_time && !record.is_interrupted) record.is_out_of_time = false;
   }
+  for (const TrialId id : left) take_up(id, has_time);
   withdraw_ask();
+}
+
+// One that an interrupt left, by what was decided on it since.
+void Engine::Implementation::take_up(TrialId id, bool has_time) {
+  TrialRecord* const record = find(id);
+  if (record == nullptr) return;
+  const bool had_been_ended = record->has_been_ended();
+  if (had_been_ended) {
+    --counts_.terminated;
+    ++counts_.of(record->trial->state());
+    hold_state(*record, TrialState::pending);
+  }
+  record->is_interrupted = false;
+  if (has_time) record->is_out_of_time = false;
+  if (record->want == TrialRecord::Want::stop || record->want == TrialRecord::Want::pause) {
+    carry_out(*record);
+    carry_out_requests();
+  } else if (had_been_ended || record->trial->state() == TrialState::paused) {
+    make_pending(*record, had_been_ended ? "reopened" : "resumed");
+  }
 }
 
 bool Engine::Implementation::has_saved_last(const TrialRecord& record) {
@@ -127,18 +153,13 @@ void Engine::Implementation::withdraw_ask() {
 bool Engine::Implementation::is_kept(const TrialRecord& record, TrialState state) const {
   if (keep_ended_.named.contains(record.id())) return true;
   if (state == TrialState::error) return keep_ended_.failed && !record.is_infeasible;
-  return (keep_ended_.out_of_time && record.is_out_of_time && !record.last.done) ||
-         (keep_ended_.beyond_bound && record.is_beyond_bound);
+  return keep_ended_.beyond_bound && record.is_beyond_bound;
 }
 
 Reopenable Engine::Implementation::reopenable() const {
   Reopenable found;
   const auto add = [&](TrialId id, const TrialRecord& record) {
-    if (keep_ended_.out_of_time && record.is_out_of_time && !record.last.done) {
-      found.out_of_time.push_back(id);
-    } else if (keep_ended_.beyond_bound && record.is_beyond_bound) {
-      found.beyond_bound.push_back(id);
-    }
+    if (keep_ended_.beyond_bound && record.is_beyond_bound) found.beyond_bound.push_back(id);
   };
   for (const auto& [id, ended] : ended_) {
     const auto finished = context_.finished_trials().find(id);
@@ -150,7 +171,11 @@ Reopenable Engine::Implementation::reopenable() const {
     }
   }
   for (const auto& [id, record] : records_) {
-    if (record.want == TrialRecord::Want::stop) add(id, record);
+    if (keep_ended_.out_of_time && record.is_out_of_time) {
+      found.out_of_time.push_back(id);
+    } else if (record.want == TrialRecord::Want::stop) {
+      add(id, record);
+    }
   }
   return found;
 }

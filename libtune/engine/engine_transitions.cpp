@@ -8,12 +8,16 @@
 
 namespace tune::engine {
 
-void Engine::Implementation::set_state(TrialRecord& record, TrialState state,
-                                       const std::string& reason, const std::string& error) {
+void Engine::Implementation::hold_state(TrialRecord& record, TrialState state) {
   --counts_.of(record.trial->state());
   ++counts_.of(state);
   context_.set_state(record.id(), state);
   if (state == TrialState::pending || state == TrialState::paused) resources_changed_ = true;
+}
+
+void Engine::Implementation::set_state(TrialRecord& record, TrialState state,
+                                       const std::string& reason, const std::string& error) {
+  hold_state(record, state);
   if (state == TrialState::running) return;  // RecordTrialStarted tells
   emit(RecordTrialState{record.id(), record.trial->incarnation(), state, reason, error});
 }
@@ -39,6 +43,7 @@ void Engine::Implementation::carry_out(TrialRecord& record) {
     }
     return;
   }
+  if (record.has_been_ended()) return;  // with more time
   switch (record.want) {
     case Want::stop:
       if (record.fatal_error.empty()) {
@@ -48,6 +53,7 @@ void Engine::Implementation::carry_out(TrialRecord& record) {
       }
       break;
     case Want::pause:
+      record.is_out_of_time = record.is_interrupted = false;
       if (fail_if_lost(record)) break;
       record.want = Want::run;  // from now on it is what it is: paused
       if (record.trial->state() != TrialState::paused) {
@@ -107,9 +113,18 @@ void Engine::Implementation::leave_unfinished(TrialRecord& record) {
     return;
   }
   if (fail_if_lost(record)) return;
+  rest(record);
+}
+
+void Engine::Implementation::rest(TrialRecord& record) {
   record.is_interrupted = true;
-  set_state(record, record.checkpoints.empty() ? TrialState::pending : TrialState::paused,
-            "interrupted: " + end_reason_);
+  const TrialState state = record.checkpoints.empty() ? TrialState::pending : TrialState::paused;
+  if (!record.is_out_of_time) return set_state(record, state, "interrupted: " + end_reason_);
+  hold_state(record, state);
+  --counts_.of(state);
+  ++counts_.terminated;
+  emit(RecordTrialState{
+      record.id(), record.trial->incarnation(), TrialState::terminated, end_reason_, {}});
 }
 
 void Engine::Implementation::retry_or_fail(TrialRecord& record, const std::string& error) {

@@ -121,10 +121,12 @@ struct TrialRecord {
   std::optional<std::int64_t> pause_at;
   bool is_infeasible = false;    // it refused its configuration
   bool is_interrupted = false;   // left unfinished by an interrupt
-  bool is_out_of_time = false;   // told to stop since the time budget was used up
+  bool is_out_of_time = false;   // interrupted since the time budget was used up
   bool is_beyond_bound = false;  // told to stop by a criterion that would not stop it today
 
   [[nodiscard]] TrialId id() const { return trial->id(); }
+  /// By the time budget, for all but scheduler and searcher.
+  [[nodiscard]] bool has_been_ended() const { return is_interrupted && is_out_of_time; }
 };
 
 /// A trial that ended, kept whole in a replay since it may go on.

@@ -181,15 +181,35 @@ Experiment definition(const Case& what, const fs::path& storage) {
   return experiment;
 }
 
-void run_case(const Case& what, const fs::path& storage,
-              const std::function<void(std::uint64_t)>& after_commit) {
-  Experiment experiment = definition(what, storage);
+SteppedOptions stepping(const Case& what) {
   SteppedOptions options;
   options.step = learn;
   options.steps = what.steps;
   options.snapshot_every = what.snapshot_every;
+  return options;
+}
+
+void run_case(const Case& what, const fs::path& storage,
+              const std::function<void(std::uint64_t)>& after_commit) {
+  Experiment experiment = definition(what, storage);
+  SteppedOptions options = stepping(what);
   options.after_commit = after_commit;
   (void)SteppedExperiment(experiment, std::move(options)).run();
+}
+
+/// Runs it until its time is up after so many events in all.
+ResultGrid run_for(const Case& what, const fs::path& storage, std::uint64_t events) {
+  Experiment experiment = definition(what, storage);
+  experiment.time_budget = Time(0.25) * static_cast<double>(events + 1);
+  return SteppedExperiment(experiment, stepping(what)).run();
+}
+
+/// Runs it until somebody interrupts it after so many events.
+ResultGrid run_interrupted(const Case& what, const fs::path& storage, std::uint64_t events) {
+  Experiment experiment = definition(what, storage);
+  SteppedOptions options = stepping(what);
+  options.interrupt_after = events;
+  return SteppedExperiment(experiment, std::move(options)).run();
 }
 
 /// In a process of its own, so that it can be killed. True if it came to its end.
@@ -313,6 +333,50 @@ TEST_CASE("an experiment killed again and again ends as one that was never kille
       while (!run_in_process(what, storage, commits_at_once)) REQUIRE(++sessions < 500);
       CHECK(sessions > 1);
       REQUIRE(outcome(storage) == expected);
+      fs::remove_all(storage);
+    }
+  }
+}
+
+TEST_CASE("an experiment that is given more time ends as one that had it from the first",
+          "[resume][every_commit]") {
+  for (const Case& what : cases()) {
+    INFO(what.name);
+    const TemporaryFolder folder;
+    const fs::path whole = folder.path() / "whole";
+    std::uint64_t events = 0;
+    run_case(what, whole, [&](std::uint64_t commit) { events = commit; });
+    const std::vector<std::string> expected = outcome(whole);
+    for (std::uint64_t last = 3; last < events; ++last) {
+      INFO("its time was up after event " << last << " of " << events);
+      const fs::path storage = folder.path() / "short";
+      const ResultGrid grid = run_for(what, storage, last);
+      CHECK_FALSE(grid.interrupted());
+      CHECK(grid.experiment_end().reason.starts_with("time budget of "));
+      (void)run_for(what, storage, 100'000);
+      REQUIRE(outcome(storage) == expected);
+      REQUIRE(files_below(storage) == files_below(whole));
+      fs::remove_all(storage);
+    }
+  }
+}
+
+TEST_CASE("an experiment interrupted after any event ends as one that was not",
+          "[resume][every_commit]") {
+  for (const Case& what : cases()) {
+    INFO(what.name);
+    const TemporaryFolder folder;
+    const fs::path whole = folder.path() / "whole";
+    std::uint64_t events = 0;
+    run_case(what, whole, [&](std::uint64_t commit) { events = commit; });
+    const std::vector<std::string> expected = outcome(whole);
+    for (std::uint64_t last = 3; last < events; ++last) {
+      INFO("interrupted after event " << last << " of " << events);
+      const fs::path storage = folder.path() / "interrupted";
+      CHECK(run_interrupted(what, storage, last).interrupted());
+      run_case(what, storage, [](std::uint64_t) {});
+      REQUIRE(outcome(storage) == expected);
+      REQUIRE(files_below(storage) == files_below(whole));
       fs::remove_all(storage);
     }
   }

@@ -12,6 +12,7 @@ namespace tune::test {
 namespace {
 
 constexpr NodeId only_node{0};
+constexpr std::uint64_t time_budget_timer = 0;  // the others are of trials
 
 /// Only a name: what trains is the loop.
 TrainableSpec stand_in() {
@@ -48,15 +49,7 @@ ResultGrid SteppedExperiment::run() {
   setup_.past.reset();
   handle(setup_.begin.event);
   handle(engine::NodeJoined{only_node, "here", setup_.capacity});
-  while (!end_) {
-    if (!events_.empty()) {
-      engine::Event next = std::move(events_.front());
-      events_.pop_front();
-      handle(std::move(next));
-    } else if (!step()) {
-      throw std::logic_error("nothing happens any more: " + setup_.engine->waiting_reason());
-    }
-  }
+  while (!end_) handle_next();
   setup_.journal->end_session(0, *end_);
   setup_.journal->commit();
   setup_.journal->finish();
@@ -65,8 +58,27 @@ ResultGrid SteppedExperiment::run() {
   return ResultGrid::open(setup_.info.path);
 }
 
+void SteppedExperiment::handle_next() {
+  if (time_is_up_at_ && next_time() >= *time_is_up_at_) {
+    time_is_up_at_.reset();
+    handle(engine::TimerFired{time_budget_timer});
+  } else if (options_.interrupt_after > 0 && commits_ == options_.interrupt_after) {
+    handle(engine::StopRequested{"somebody presses a key", /*interrupts=*/true});
+  } else if (!events_.empty()) {
+    engine::Event next = std::move(events_.front());
+    events_.pop_front();
+    handle(std::move(next));
+  } else if (!step()) {
+    throw std::logic_error("nothing happens any more: " + setup_.engine->waiting_reason());
+  }
+}
+
+Time SteppedExperiment::next_time() const {
+  return Time(0.25) * static_cast<double>(last_event_ + 1);
+}
+
 void SteppedExperiment::handle(engine::Event event) {
-  const Time now = setup_.begin.time + Time(0.25) * static_cast<double>(last_event_ + 1);
+  const Time now = next_time();
   std::vector<engine::Command> commands;
   setup_.engine->handle(event, now, commands);
   keeper_->put(runtime::journal_event(++last_event_, now, std::move(event),
@@ -137,6 +149,8 @@ void SteppedExperiment::carry_out(engine::Command& command) {
     if (Running* trial = find(due->trial, due->incarnation)) trial->save_due = true;
   } else if (const auto* doomed = std::get_if<engine::DeleteCheckpoint>(&command)) {
     (void)store_.remove(doomed->checkpoint.trial_name, doomed->checkpoint.directory_name);
+  } else if (const auto* timer = std::get_if<engine::SetTimer>(&command)) {
+    if (timer->timer == time_budget_timer) time_is_up_at_ = timer->at;
   } else if (const auto* finish = std::get_if<engine::Finish>(&command)) {
     end_ = finish->end;
   }

@@ -26,6 +26,8 @@ struct SteppedOptions {
   StateAfterStep step;              ///< The metric "loss" is the state.
   std::int64_t steps = 1;           ///< Of a trial that nobody stops.
   std::int64_t snapshot_every = 0;  ///< Events from one snapshot to the next; 0: none.
+  /// Somebody interrupts it after so many events of this run; 0: nobody does.
+  std::uint64_t interrupt_after = 0;
   /// Called after each transaction; there is one for each event.
   std::function<void(std::uint64_t commit)> after_commit = [](std::uint64_t) {};
 };
@@ -56,7 +58,9 @@ class SteppedExperiment {
     bool save_at_stop = false;
   };
 
+  void handle_next();
   void handle(engine::Event event);
+  [[nodiscard]] Time next_time() const;
   void keep(engine::Command& command);
   void take_snapshots();
   void carry_out(engine::Command& command);
@@ -80,6 +84,7 @@ class SteppedExperiment {
   std::vector<runtime::Record> records_;  // of the event that is being handled
   store::EventNumber last_event_ = 0;
   std::uint64_t commits_ = 0;
+  std::optional<Time> time_is_up_at_;
   std::optional<ExperimentEnd> end_;
 };
 

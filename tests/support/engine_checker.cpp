@@ -76,7 +76,10 @@ void EngineChecker::on(const engine::SuggestionReady& event) {
 }
 
 void EngineChecker::on(const engine::TimerFired& event) {
-  if (budget_timer_ == event.timer) ending_ = true;
+  if (budget_timer_ != event.timer) return;
+  is_time_up_ = is_time_up_ || !ending_;
+  begin_interrupt();
+  ending_ = true;
 }
 
 void EngineChecker::on(const engine::StopRequested& event) {

@@ -145,6 +145,10 @@ void EngineChecker::on(const engine::RecordTrialState& command) {
     note_refusal(command.trial);
   }
   check_left(command.trial, trial, command);
+  trial.is_out_of_time = command.reason.starts_with("time budget of ");
+  if (trial.is_out_of_time && (!is_time_up_ || command.state != TrialState::terminated)) {
+    broken(command.trial, "is said to be out of time as " + std::string(to_string(command.state)));
+  }
   trial.state = command.state;
   trial.reason = command.reason;
   if (!command.error.empty()) trial.error = command.error;
@@ -260,7 +264,8 @@ void EngineChecker::on(const engine::Finish& command) {
     throw BrokenInvariant("the counts do not add up: " + describe(engine::Command(command)));
   }
   const bool is_certain = interrupted_ != Certainty::maybe && !may_end_early_ && !has_thrown_now();
-  if (is_certain && command.end.interrupted != (interrupted_ == Certainty::yes)) {
+  const bool is_to_say_so = interrupted_ == Certainty::yes && !is_time_up_;
+  if (is_certain && command.end.interrupted != is_to_say_so) {
     throw BrokenInvariant("says wrongly whether it was interrupted");
   }
   if (command.end.reason.find("no slot is left") == 0 && !has_lost_slots_) {

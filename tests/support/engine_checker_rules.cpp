@@ -214,14 +214,17 @@ void EngineChecker::check_trial(TrialId id, const TrialLog& trial) const {
     if (trial.state == TrialState::running) broken(id, "is said to run but does not");
     if (trial.stop_decided && !trial.has_ended()) broken(id, "was decided to stop but waits");
   }
-  if (trial.has_ended() && !trial.is_told) broken(id, "its end was not told to the searcher");
+  if (trial.has_ended() && trial.is_told == trial.is_out_of_time) {
+    broken(id, trial.is_told ? "is told to have ended, and has more time another day"
+                             : "its end was not told to the searcher");
+  }
   if (trial.is_told && !trial.has_ended()) broken(id, "its end was told but not recorded");
   if (trial.was_invalid && trial.state != TrialState::error) broken(id, "is invalid but no error");
   if (trial.is_lost && !trial.has_ended() && interrupted_ == Certainty::no) {
     broken(id, "was abandoned and did not end");
   }
-  if (trial.was_interrupted && trial.has_ended() && !trial.stop_decided && !trial.lacked_metric &&
-      !trial.has_lost_all()) {
+  if (trial.was_interrupted && trial.has_ended() && !trial.is_out_of_time && !trial.stop_decided &&
+      !trial.lacked_metric && !trial.has_lost_all()) {
     broken(id, "is ended by an interrupt");
   }
   if (ended != ended_now_.end() && !must_end && !was_stopped && options_.max_failures >= 0 &&

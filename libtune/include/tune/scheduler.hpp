@@ -31,8 +31,8 @@ enum class Decision {
 /// exactly once on_trial_failed (the final error, not a retry). An exception ends the experiment.
 /// A trial that ended may go on when the experiment is run another time with more to do: then it
 /// comes to on_trial_added again, with its last_result() set. One that the experiment's time budget
-/// stopped has ended like any other until then: who decides once all of a group have ended may so
-/// decide early.
+/// stopped has not ended for the scheduler, which is told neither: given more time it goes on as
+/// after an interrupt.
 ///
 /// No clock, no thread and no unkeyed chance inside, so that one seed gives one history: time is
 /// `context.now()`, chance is `context.random(id)`.

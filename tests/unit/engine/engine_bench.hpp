@@ -193,4 +193,18 @@ class EngineBench {
   return options;
 }
 
+inline EngineOptions with_a_retry() {
+  EngineOptions options = minimise_loss();
+  options.max_failures = 1;
+  options.retry_pause = Time(2);
+  options.max_trials = 10;
+  return options;
+}
+
+inline std::vector<TrialId> ids(std::vector<std::uint64_t> values) {
+  std::vector<TrialId> list;
+  for (const std::uint64_t value : values) list.emplace_back(value);
+  return list;
+}
+
 }  // namespace tune::engine

@@ -10,22 +10,8 @@
 namespace tune::engine {
 namespace {
 
-EngineOptions with_retries() {
-  EngineOptions options = minimise_loss();
-  options.max_failures = 1;
-  options.retry_pause = Time(2);
-  options.max_trials = 10;
-  return options;
-}
-
-std::vector<TrialId> ids(std::vector<std::uint64_t> values) {
-  std::vector<TrialId> list;
-  for (const std::uint64_t value : values) list.emplace_back(value);
-  return list;
-}
-
 TEST_CASE("RE-01: what ran goes on from its last checkpoint in the next session", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.begin(options).join(0, 2).suggest(0).suggest(1);
   bench.report(0, 1).store(0, 1).report(0, 2).report(1, 1);
@@ -45,7 +31,7 @@ TEST_CASE("RE-01: what ran goes on from its last checkpoint in the next session"
 }
 
 TEST_CASE("messages of the session before are refused", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.begin(options).join().suggest(0).report(0, 1).begin(options);
   bench.handle(TrialMessage{TrialId(0), 1, 1, Ended{EndKind::failed, "late"}});
@@ -54,7 +40,7 @@ TEST_CASE("messages of the session before are refused", "[session]") {
 }
 
 TEST_CASE("FA-09: what was interrupted goes on in the next session", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.begin(options).join(0, 2).suggest(0).suggest(1).report(0, 1);
   bench.handle(StopRequested{.reason = "Ctrl-C", .interrupts = true});
@@ -69,7 +55,7 @@ TEST_CASE("FA-09: what was interrupted goes on in the next session", "[session]"
 }
 
 TEST_CASE("a trial that the scheduler paused stays so in the next session", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.scheduler.result = [](auto&, auto&, auto&) { return Decision::pause; };
   bench.begin(options).join().suggest(0).report(0, 1).store(0, 1).end(0, EndKind::paused, "");
@@ -79,7 +65,7 @@ TEST_CASE("a trial that the scheduler paused stays so in the next session", "[se
 }
 
 TEST_CASE("a recorded end is an end: a stop that was decided is not undone", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.scheduler.result = [](auto&, auto&, auto&) { return Decision::stop; };
   bench.begin(options).join().suggest(0).report(0, 1);  // and no word of its end
@@ -90,7 +76,7 @@ TEST_CASE("a recorded end is an end: a stop that was decided is not undone", "[s
 }
 
 TEST_CASE("a suggestion that was never answered is asked for again", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.begin(options).join(0, 2).suggest(0);
   REQUIRE(bench.given<AskSearcher>().size() == 1);
@@ -100,7 +86,7 @@ TEST_CASE("a suggestion that was never answered is asked for again", "[session]"
 }
 
 TEST_CASE("a suggestion that came while the experiment ended is not lost", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.begin(options).join(0, 2).suggest(0);
   bench.handle(StopRequested{.reason = "Ctrl-C", .interrupts = true}).suggest(1);
@@ -114,7 +100,7 @@ TEST_CASE("a suggestion that came while the experiment ended is not lost", "[ses
 }
 
 TEST_CASE("a pause before a retry does not outlive the session", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.begin(options).join().suggest(0).end(0, EndKind::failed);
   CHECK(bench.given<SetTimer>().size() == 1);
@@ -124,21 +110,8 @@ TEST_CASE("a pause before a retry does not outlive the session", "[session]") {
   CHECK(bench.state(0).state == TrialState::error);  // the failure before counts on
 }
 
-TEST_CASE("time_budget counts the time that the experiment runs", "[session]") {
-  EngineOptions options = with_retries();
-  options.time_budget = Time(60);
-  EngineBench bench(options);
-  bench.begin(options);
-  REQUIRE(bench.given<SetTimer>().size() == 1);
-  CHECK(bench.given<SetTimer>().front().at == Time(60));
-  bench.join().suggest(0);
-  bench.now = Time(40);  // the time of the last event, whenever the next session is
-  bench.begin(options);
-  CHECK(bench.given<SetTimer>().front().at == Time(60));
-}
-
 TEST_CASE("RE-03: with a larger bound the trials that it stopped go on", "[session]") {
-  EngineOptions options = with_retries();
+  EngineOptions options = with_a_retry();
   options.stop = {{"training_iteration", 2}};
   EngineBench first(options);
   first.scheduler.result = [](auto&, const Trial& trial, auto&) {
@@ -171,48 +144,23 @@ TEST_CASE("RE-03: with a larger bound the trials that it stopped go on", "[sessi
   CHECK(third.state(0).reason == second.state(0).reason);
 }
 
-TEST_CASE("with a larger time_budget the trials that it ended go on", "[session]") {
-  EngineOptions options = with_retries();
-  options.time_budget = Time(5);
-  EngineBench first(options);
-  first.begin(options).join(0, 2).suggest(0).suggest(1).report(0, 1).store(0, 1);
-  first.now = Time(5);
-  first.handle(TimerFired{0});
-  first.end(0, EndKind::stopped, "");
-  SECTION("after all have ended") {
-    first.end(1, EndKind::stopped, "");
-    CHECK(first.engine.is_finished());
-  }
-  SECTION("while one is on its way to the end") { CHECK_FALSE(first.engine.is_finished()); }
-
-  options.time_budget = Time(9);
-  EngineBench second(options);
-  second.replay(first, {.out_of_time = true});
-  CHECK(second.engine.reopenable().out_of_time == ids({0, 1}));
-  second.begin(options, ids({0, 1})).join(0, 2);
-  CHECK(second.launch(0).start_iteration == 1);
-  CHECK(second.launch(1).start_iteration == 0);
-  CHECK(second.engine.counts().terminated == 0);
-}
-
-TEST_CASE("what came after the time was up is judged before the trial goes on", "[session]") {
-  EngineOptions options = with_retries();
-  options.time_budget = Time(5);
-  options.stop = {{"training_iteration", 2}};
-  EngineBench first(options);
-  first.begin(options).join().suggest(0).report(0, 1);
-  first.now = Time(5);
-  first.handle(TimerFired{0}).report(0, 2).store(0, 2).end(0, EndKind::stopped, "");
-  options.time_budget = Time(9);
-  EngineBench second(options);
-  second.replay(first, {.out_of_time = true});
-  second.begin(options, second.engine.reopenable().out_of_time).join();
-  CHECK(second.state(0).state == TrialState::terminated);
-  CHECK(second.state(0).reason == "stop criterion training_iteration >= 2");
+TEST_CASE("a pause that is decided on a trial that was interrupted holds", "[session]") {
+  const EngineOptions options = with_a_retry();
+  EngineBench bench(options);
+  bench.scheduler.result = [](SchedulerContext& context, const Trial& trial, const Result& r) {
+    if (trial.id() == TrialId{1} && r.training_iteration == 2) context.pause(TrialId{0});
+    return Decision::proceed;
+  };
+  bench.begin(options).join(0, 2).suggest(0).suggest(1).report(0, 1).store(0, 1).report(1, 1);
+  bench.handle(StopRequested{.reason = "Ctrl-C", .interrupts = true});
+  bench.end(0, EndKind::stopped, "").report(1, 2).end(1, EndKind::stopped, "");
+  bench.begin(options).join(0, 2);
+  CHECK(bench.state(0).state == TrialState::paused);
+  CHECK(bench.engine.counts().paused == 1);
 }
 
 TEST_CASE("RE-04: failed trials go on where they were, or start anew", "[session]") {
-  EngineOptions options = with_retries();
+  EngineOptions options = with_a_retry();
   options.max_failures = 0;
   EngineBench first(options);
   first.begin(options).join(0, 3).suggest(0).suggest(1).suggest(2);
@@ -243,7 +191,7 @@ TEST_CASE("RE-04: failed trials go on where they were, or start anew", "[session
 
 TEST_CASE("a recorded decision wins over today's scheduler, and the difference is told",
           "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench first(options);
   first.scheduler.result = [](SchedulerContext& context, const Trial& trial, auto&) {
     context.explain(trial.id(), "a whim");
@@ -262,7 +210,7 @@ TEST_CASE("a recorded decision wins over today's scheduler, and the difference i
 }
 
 TEST_CASE("a replay gives what the scheduler says today to each question", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench first(options);
   first.scheduler.result = [](auto&, auto&, auto&) { return Decision::stop; };
   first.begin(options).join().suggest(0).report(0, 1);
@@ -281,7 +229,7 @@ TEST_CASE("a replay gives what the scheduler says today to each question", "[ses
 }
 
 TEST_CASE("a replay that leaves the scheduler alone does not call it", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench first(options);
   first.begin(options).join().suggest(0).report(0, 1);
   EngineBench second(options);
@@ -291,7 +239,7 @@ TEST_CASE("a replay that leaves the scheduler alone does not call it", "[session
 }
 
 TEST_CASE("decisions of another engine are refused", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench first(options);
   first.begin(options).join().suggest(0).report(0, 1);
   for (auto& step : first.history) {
@@ -305,7 +253,7 @@ TEST_CASE("decisions of another engine are refused", "[session]") {
 
 TEST_CASE("a trial that was killed on its way to a pause gets there in the next session",
           "[session]") {
-  EngineOptions options = with_retries();
+  EngineOptions options = with_a_retry();
   options.retry_pause = Time(0);
   EngineBench bench(options);
   bench.scheduler.result = [](SchedulerContext& context, const Trial& trial, const Result& result) {
@@ -343,7 +291,7 @@ TEST_CASE("a trial that was killed on its way to a pause gets there in the next 
 
 TEST_CASE("a clone that was killed before it had its checkpoint is made in the next session",
           "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.begin(options).join(0, 2).suggest(0).suggest(1);
   bench.report(0, 1).store(0, 1).report(1, 1).store(1, 1);
@@ -364,7 +312,7 @@ TEST_CASE("a clone that was killed before it had its checkpoint is made in the n
 }
 
 TEST_CASE("a function of resources is not asked again in a replay", "[session]") {
-  EngineOptions options = with_retries();
+  EngineOptions options = with_a_retry();
   options.resources.of = [](const Config&) { return Resources{.cpu = 2}; };
   EngineBench first(options);
   first.begin(options).join(0, 3).suggest(0);
@@ -375,7 +323,7 @@ TEST_CASE("a function of resources is not asked again in a replay", "[session]")
 }
 
 TEST_CASE("a fault leaves what ran unfinished, so that it can go on", "[session]") {
-  const EngineOptions options = with_retries();
+  const EngineOptions options = with_a_retry();
   EngineBench bench(options);
   bench.scheduler.result = [](auto&, auto&, auto&) -> Decision { throw std::runtime_error("bug"); };
   bench.begin(options).join().suggest(0).report(0, 1);

@@ -49,12 +49,11 @@ struct EngineOptions {
 /// Which ended trials a replay keeps whole, since they may go on in a later session.
 struct KeepEnded {
   std::set<TrialId> named = {};  ///< Those that a later event of the replay names.
-  bool out_of_time = false;      ///< Ended by the time budget.
+  bool out_of_time = false;      ///< Shown as ended since the time budget was used up.
   bool beyond_bound = false;     ///< Ended by a stop criterion that would not end them today.
   bool failed = false;
 };
-/// Trials of a replay that could go on. Those of the first two may still be on their way to the
-/// end.
+/// Trials of a replay that have ended, or are on their way to the end, and could go on.
 struct Reopenable {
   std::vector<TrialId> out_of_time;
   std::vector<TrialId> beyond_bound;

@@ -180,7 +180,8 @@ class EngineChecker {
   std::uint64_t refused_trials_ = 0;  // for their resources
   std::optional<std::uint64_t> budget_timer_;
   Time now_{0};
-  bool ending_ = false;  // somebody ended the experiment before this event or with it
+  bool ending_ = false;      // somebody ended the experiment before this event or with it
+  bool is_time_up_ = false;  // the time budget ended it, if nothing else did
   Certainty interrupted_ = Certainty::no;  // by an interrupt, which ends no trial
   std::int64_t failed_trials_ = 0;
   bool scheduler_threw_ = false;

@@ -89,6 +89,7 @@ struct TrialLog {
   bool is_told = false;               ///< The searcher knows its end.
   bool is_lost = false;               ///< Its thread was abandoned.
   bool was_interrupted = false;       ///< Its last start ended so that it must stay unfinished.
+  bool is_out_of_time = false;        ///< Ended by the time budget, for the records only.
   std::optional<double> retry_at_s;   ///< No start before that.
 
   /// It had checkpoints, and all that were left are damaged.

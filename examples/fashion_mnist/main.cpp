@@ -1,7 +1,7 @@
-// Which small neural network classifies the images of Fashion-MNIST best? Random search proposes
-// configurations, ASHA (or the scheduler of --scheduler) stops most of them after an epoch or
-// three, and the best one's network is tested once, at the end, on images that had no part in the
-// search.
+// Which small neural network classifies the images of Fashion-MNIST best? Random search (or the
+// searcher of --searcher) proposes configurations, ASHA (or the scheduler of --scheduler) stops
+// most of them after an epoch or three, and the best one's network is tested once, at the end, on
+// images that had no part in the search.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -76,7 +76,7 @@ tune::ResultGrid search(const Options& options) {
       .metric = "val_accuracy",
       .mode = tune::Mode::max,
       .num_samples = options.samples,
-      .searcher = tune::random_search(),
+      .searcher = tune::make_searcher(options.searcher),
       .scheduler = make_scheduler(options),
       .checkpoint = {.every = 1, .keep = 1},
       .seed = options.seed,

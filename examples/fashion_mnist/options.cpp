@@ -15,8 +15,8 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr const char* introduction =
-    "Searches a small neural network for Fashion-MNIST: random search under ASHA or another "
-    "scheduler.\n\n"
+    "Searches a small neural network for Fashion-MNIST: random search under ASHA, or another "
+    "searcher and scheduler.\n\n"
     "usage: fashion_mnist [options]";
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text,
@@ -24,10 +24,20 @@ constexpr const char* introduction =
   throw std::invalid_argument("--" + option + " is " + text + ", allowed is " + allowed);
 }
 
-std::string all_schedulers() {
+template <class Names>
+std::string joined(const Names& names) {
   std::string all;
-  for (const char* name : scheduler_names) all += (all.empty() ? "" : ", ") + std::string(name);
+  for (const char* name : names) all += (all.empty() ? "" : ", ") + std::string(name);
   return all;
+}
+
+template <class Names>
+std::string one_of(const po::variables_map& values, const std::string& option, const Names& names) {
+  const auto& text = values[option].as<std::string>();
+  if (std::find(names.begin(), names.end(), text) == names.end()) {
+    refuse(option, text, joined(names));
+  }
+  return text;
 }
 
 // Numbers are read here and not by Boost, which takes "-1" for a large unsigned number and does not
@@ -57,7 +67,8 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   description.add_options()                                                                //
       ("samples", text("27"), "configurations to try")                                     //
       ("max-epochs", text("9"), "epochs that the best of them are trained for")            //
-      ("scheduler", text("asha"), ("one of " + all_schedulers()).c_str())                  //
+      ("searcher", text("random"), ("one of " + joined(searcher_names)).c_str())           //
+      ("scheduler", text("asha"), ("one of " + joined(scheduler_names)).c_str())           //
       ("storage", text(""), "folder for the results (default: ~/tune_results)")            //
       ("name", text(""), "name of the experiment, a new folder there (default: made up)")  //
       ("seed", text("1"), "seed of all that is drawn")                                     //
@@ -87,11 +98,8 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   Options options;
   options.samples = number<std::int64_t>(values, "samples", 1, "a whole number from 1");
   options.max_epochs = number<std::int64_t>(values, "max-epochs", 1, "a whole number from 1");
-  options.scheduler = values["scheduler"].as<std::string>();
-  if (std::find(scheduler_names.begin(), scheduler_names.end(), options.scheduler) ==
-      scheduler_names.end()) {
-    refuse("scheduler", options.scheduler, all_schedulers());
-  }
+  options.searcher = one_of(values, "searcher", searcher_names);
+  options.scheduler = one_of(values, "scheduler", scheduler_names);
   options.storage = values["storage"].as<std::string>();
   options.name = values["name"].as<std::string>();
   options.seed = number<std::uint64_t>(values, "seed", 0, "a whole number from 0");

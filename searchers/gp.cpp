@@ -228,8 +228,9 @@ class GpSearch final : public Searcher {
     return point;
   }
 
-  // Points that leave no gap: the additive recurrence by powers of the generalised golden ratio
-  // (Roberts, 2018), shifted by chance.
+  // The middle, around which people put what they expect, then points that leave no gap: the
+  // additive recurrence by powers of the generalised golden ratio (Roberts, 2018), shifted by
+  // chance.
   [[nodiscard]] Point spread(const Point& fixed) const {
     const auto index = static_cast<double>(observations_.size() + 1);
     const auto count = static_cast<double>(space_.size());
@@ -239,7 +240,8 @@ class GpSearch final : public Searcher {
     Point point(space_.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t d = 0; d < space_.size(); ++d) {
       const double whole = random.uniform() + index * std::pow(ratio, -static_cast<double>(d + 1));
-      const double place = whole - std::floor(whole);
+      const bool is_in_middle = observations_.size() == 0 && !space_.dimensions()[d].is_categorical;
+      const double place = is_in_middle ? 0.5 : whole - std::floor(whole);
       if (!space_.is_active(d, point)) continue;
       const searchers::Dimension& dimension = space_.dimensions()[d];
       if (!std::isnan(fixed[d])) {

@@ -100,6 +100,14 @@ TEST_CASE("gp finds the least value of a smooth function in 40 trials", "[gp]") 
   for (const std::uint64_t seed : {1, 2, 3}) CHECK(least(unit_square(), 40, seed, branin) < 0.41);
 }
 
+TEST_CASE("gp begins in the middle of the space", "[gp]") {
+  Told told({{"lr", loguniform(1e-4, 1e-2)}, {"n", randint(0, 9)}, {"o", choice({"a", "b"})}});
+  const Json first = told.ask();
+  CHECK(first.at("lr").get<double>() == Approx(1e-3));
+  CHECK(first.at("n") == 4);
+  CHECK(told.ask().at("lr") != first.at("lr"));
+}
+
 TEST_CASE("gp leaves the branch in which the first trials were best", "[gp]") {
   const SearchSpace space = {
       {"model", branch({{"flat", {{"a", uniform(0, 1)}}},

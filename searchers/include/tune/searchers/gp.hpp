@@ -9,8 +9,8 @@
 namespace tune {
 
 struct GpOptions {
-  /// Trials with a loss before the model is used; until then points are spread over the space. At
-  /// least 1.
+  /// Trials with a loss before the model is used; until then the middle of the space, then points
+  /// spread over it. At least 1.
   std::int64_t startup_trials = 8;
   /// How much one configuration's loss scatters: the variance of that, as a share of the variance
   /// of all warped losses, in [0, 1]. 0: the objective is deterministic. Default: fitted.

@@ -88,16 +88,22 @@ void append_amount(std::string& text, const std::string& name, std::int64_t amou
 
 }  // namespace
 
-ResourceAmounts::ResourceAmounts(const Resources& resources) {
-  set("cpu", thousandths("resource cpu", resources.cpu));
-  const std::int64_t gpu = thousandths("resource gpu", resources.gpu);
+ResourceAmounts::ResourceAmounts(const Resources& resources)
+    : ResourceAmounts(Bundle{.cpu = resources.cpu,
+                             .gpu = resources.gpu,
+                             .memory = resources.memory,
+                             .custom = resources.custom},
+                      "resource ") {}
+
+ResourceAmounts::ResourceAmounts(const Bundle& bundle, const std::string& place) {
+  set("cpu", thousandths(place + "cpu", bundle.cpu));
+  const std::int64_t gpu = thousandths(place + "gpu", bundle.gpu);
   if (gpu > 1000 && gpu % 1000 != 0) {
-    refuse_amount("resource gpu", resources.gpu,
-                  "a fraction of one device or a whole number of them");
+    refuse_amount(place + "gpu", bundle.gpu, "a fraction of one device or a whole number of them");
   }
   set("gpu", gpu);
-  set("memory", memory_bytes("resource memory", resources.memory));
-  set_custom_resources(*this, "resource ", resources.custom);
+  set("memory", memory_bytes(place + "memory", bundle.memory));
+  set_custom_resources(*this, place, bundle.custom);
 }
 
 ResourceAmounts::ResourceAmounts(const LocalResources& resources) {

@@ -29,6 +29,12 @@ std::size_t last_name_begin(std::string_view qualified) {
 
 }  // namespace
 
+TrialWorkers& TrialContext::workers() const {
+  if (worker_group) return *worker_group;
+  throw std::logic_error("trial " + trial_name +
+                         " has no parallel workers: its resources.workers asked for none");
+}
+
 Trainable::~Trainable() = default;
 
 void Trainable::setup(const Config&) {}

@@ -207,6 +207,19 @@ bool register_searcher(std::string name, SearcherFactory factory, std::string de
   });
 }
 
+bool register_worker_function(std::string name, TrialWorkerFunction function) {
+  return registered_by([&](RegistryTables& tables) {
+    if (!function) {
+      throw std::invalid_argument("worker function " + core::value_text(name) + " is null");
+    }
+    tables.worker_functions.add(std::move(name), {std::move(function), {}});
+  });
+}
+
+TrialWorkerFunction find_worker_function(const std::string& name) {
+  return find_entry(&RegistryTables::worker_functions, name).code;
+}
+
 TrainableSpec find_trainable(const std::string& name) {
   return find_entry(&RegistryTables::trainables, name).code;
 }

@@ -98,15 +98,18 @@ struct RegistryTables {
   RegistryTable<SchedulerFactory> schedulers{"scheduler"};
   RegistryTable<SearcherFactory> searchers{"searcher"};
   RegistryTable<TrainableSpec> trainables{"trainable"};
+  RegistryTable<TrialWorkerFunction> worker_functions{"worker function"};
 
   /// Moves all entries of `others` here, or none.
   void take(RegistryTables& others, const std::string& plugin) {
     schedulers.refuse_taken_names(others.schedulers);
     searchers.refuse_taken_names(others.searchers);
     trainables.refuse_taken_names(others.trainables);
+    worker_functions.refuse_taken_names(others.worker_functions);
     schedulers.take(others.schedulers, plugin);
     searchers.take(others.searchers, plugin);
     trainables.take(others.trainables, plugin);
+    worker_functions.take(others.worker_functions, plugin);
   }
 };
 

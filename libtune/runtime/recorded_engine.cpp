@@ -7,6 +7,7 @@
 #include <tune/registry.hpp>
 
 #include "builtins.hpp"
+#include "core/resources_json.hpp"
 #include "runtime/past_experiment.hpp"
 
 namespace tune::runtime {
@@ -22,17 +23,11 @@ auto make_on_record(const Json& options, Make make) {
 }
 
 Resources recorded_resources(const Json& json) {
+  if (!json.is_string()) return core::resources_from_json(json);
   Resources resources;
-  if (json.is_string()) {
-    resources.of = [](const Config&) -> Resources {
-      throw std::logic_error("what a function of resources said is on record");
-    };
-    return resources;
-  }
-  resources.cpu = json.at("cpu");
-  resources.gpu = json.at("gpu");
-  resources.memory = json.at("memory");
-  resources.custom = json.at("custom");
+  resources.of = [](const Config&) -> Resources {
+    throw std::logic_error("what a function of resources said is on record");
+  };
   return resources;
 }
 

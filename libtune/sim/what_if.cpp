@@ -11,6 +11,7 @@
 #include <tune/searcher.hpp>
 
 #include "core/number_text.hpp"
+#include "core/resources_json.hpp"
 #include "recorded_curves.hpp"
 
 namespace tune {
@@ -137,14 +138,9 @@ std::unique_ptr<TrialScheduler> recorded_scheduler(const Json& definition) {
 
 /// What each trial asked for; one CPU if a function said that, or nothing is on record.
 Resources requested_then(const Json& definition) {
-  Resources resources;
   const auto given = definition.find("resources");
-  if (given == definition.end() || !given->is_object()) return resources;
-  resources.cpu = given->at("cpu");
-  resources.gpu = given->at("gpu");
-  resources.memory = given->at("memory");
-  resources.custom = given->at("custom");
-  return resources;
+  if (given == definition.end() || !given->is_object()) return {};
+  return core::resources_from_json(*given);
 }
 
 void find_best(const ResultGrid& grid, Scope scope, const sim::RecordedCurves& recorded,

@@ -99,6 +99,8 @@ struct Experiment {
   std::chrono::duration<double> stop_grace = std::chrono::seconds(30);
   /// How long after that it gets SIGKILL.
   std::chrono::duration<double> kill_grace = std::chrono::seconds(5);
+  /// How long a trial waits for a node that is big enough, where nodes may join; then it fails.
+  std::chrono::duration<double> infeasible_timeout = std::chrono::minutes(10);
 };
 
 }  // namespace tune

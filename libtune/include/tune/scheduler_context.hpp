@@ -121,7 +121,8 @@ class SchedulerContext {
   /// go on. False, and nothing happens, if the source has no stored checkpoint.
   bool exploit(TrialId target, TrialId source, Config config);
   /// Other resources from the trial's next start. A running trial is saved and started again; where
-  /// the trainable cannot save it runs on with what it has, and a warning says so.
+  /// the trainable cannot save it runs on with what it has, and a warning says so. They take the
+  /// place of all that it asked for, labels and workers too: Trial::request() has those.
   void set_resources(TrialId id, Resources resources);
   /// Promises to answer `proceed` for each result of the trial with `time_attr` below `time`, so
   /// that it need not wait. Holds until the next call for this trial; infinity: for ever,

@@ -17,6 +17,7 @@
 #include <tune/ids.hpp>
 #include <tune/metrics.hpp>
 #include <tune/resources.hpp>
+#include <tune/trial_workers.hpp>
 
 namespace tune {
 
@@ -36,9 +37,14 @@ struct TrialContext {
   std::int64_t start_iteration = 0;
   /// Set when the trial shall end; owned by the one who runs it.
   std::shared_ptr<const std::atomic<bool>> stop_flag;
+  /// Of this start of the trial; null if it has none.
+  std::shared_ptr<TrialWorkers> worker_group = {};
 
   /// True once the trial shall stop or pause: a long step may then return early.
   [[nodiscard]] bool should_stop() const { return stop_flag && stop_flag->load(); }
+  /// The parallel workers that the trial was granted.
+  /// @throws std::logic_error if Resources::workers asked for none.
+  [[nodiscard]] TrialWorkers& workers() const;
 };
 
 /// The user's training code: one object is one trial being trained.

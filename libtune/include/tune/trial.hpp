@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,8 +57,10 @@ class Trial {
   [[nodiscard]] std::uint32_t incarnation() const { return incarnation_; }
   /// Failed starts that count against `max_failures`.
   [[nodiscard]] std::int64_t failures() const { return failures_; }
-  /// What its newest start was given; empty before the first.
+  /// What its newest start was given, its workers included; empty before the first.
   [[nodiscard]] const ResourceAmounts& granted() const { return granted_; }
+  /// What its newest start asked for: with labels and workers; empty before the first.
+  [[nodiscard]] const ResourceRequest& request() const;
   /// True for a time after a failure, whether pending or paused: it cannot be started yet.
   [[nodiscard]] bool waits_for_retry() const { return waits_for_retry_; }
   /// The newest result that was told to the scheduler.
@@ -76,6 +79,10 @@ class Trial {
   void set_config(Config config) { config_ = std::move(config); }
   void set_incarnation(std::uint32_t incarnation) { incarnation_ = incarnation; }
   void set_granted(ResourceAmounts granted) { granted_ = std::move(granted); }
+  /// Shared by all trials that ask for the same.
+  void set_request(std::shared_ptr<const ResourceRequest> request) {
+    request_ = std::move(request);
+  }
   void set_failures(std::int64_t failures) { failures_ = failures; }
   void set_checkpoint_iteration(std::optional<std::int64_t> it) { checkpoint_iteration_ = it; }
   void set_best(std::optional<double> best) { best_ = best; }
@@ -96,6 +103,7 @@ class Trial {
   TrialState state_ = TrialState::pending;
   std::uint32_t incarnation_ = 0;
   ResourceAmounts granted_;
+  std::shared_ptr<const ResourceRequest> request_;
   std::int64_t failures_ = 0;
   bool waits_for_retry_ = false;
   std::optional<Result> last_result_;

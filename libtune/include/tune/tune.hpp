@@ -53,6 +53,7 @@
 #include <tune/track.hpp>
 #include <tune/trainable.hpp>
 #include <tune/trial.hpp>
+#include <tune/trial_workers.hpp>
 #include <tune/tune_run.hpp>
 #include <tune/what_if.hpp>
 #include <tune/workload.hpp>

@@ -112,6 +112,7 @@ void check_numbers(const Experiment& experiment) {
   require_seconds("step_timeout", experiment.step_timeout);
   require_seconds("stop_grace", experiment.stop_grace);
   require_seconds("kill_grace", experiment.kill_grace);
+  require_seconds("infeasible_timeout", experiment.infeasible_timeout);
 }
 
 void check_objectives(const Experiment& experiment) {
@@ -192,6 +193,7 @@ EngineOptions engine_options(const TrainableSpec& trainable, const Experiment& e
   options.fail_fast = experiment.failure.fail_fast;
   options.seed = info.seed;
   options.time_budget = experiment.time_budget;
+  options.infeasible_timeout = experiment.infeasible_timeout;
   return options;
 }
 

@@ -8,13 +8,16 @@
 namespace tune::engine {
 namespace {
 
-constexpr std::uint64_t first_retry_timer = time_budget_timer + 1;  // plus the trial's id
+constexpr std::uint64_t first_retry_timer = time_budget_timer + 1;   // plus the trial's id
+constexpr std::uint64_t first_node_timer = std::uint64_t{1} << 63U;  // plus the trial's id
 
 std::string seconds_text(Time time) { return core::number_text(time.count()) + " s"; }
 
 }  // namespace
 
 std::uint64_t retry_timer(TrialId id) { return first_retry_timer + id.value(); }
+
+std::uint64_t node_timer(TrialId id) { return first_node_timer + id.value(); }
 
 std::string checkpoint_directory_name(std::int64_t training_iteration) {
   constexpr std::size_t digits = 6;
@@ -47,6 +50,7 @@ void Engine::Implementation::run(const Event& event, Time now, std::vector<Comma
   std::visit([this](const auto& e) { on(e); }, event);
   started_ = true;
   settle();
+  if (!finished_) watch_infeasible();
   commands_ = nullptr;
 }
 
@@ -54,7 +58,7 @@ TrialRecord* Engine::Implementation::find(TrialId id) { return records_.find(id)
 
 void Engine::Implementation::on(const NodeJoined& event) {
   if (placement_.is_present(event.node)) return;
-  placement_.add_node(event.node, event.name, event.capacity);
+  placement_.add_node(event.node, event.name, event.capacity, event.labels);
   context_.set_nodes(placement_.capacities());
   resources_changed_ = true;
 }
@@ -66,8 +70,15 @@ void Engine::Implementation::on(const NodeLeft& event) {
   context_.set_nodes(placement_.capacities());
   resources_changed_ = true;
   std::vector<TrialId> lost;
-  for (const auto& [id, record] : records_) {
-    if (record.run && record.run->grant.node == event.node) lost.push_back(id);
+  for (auto& [id, record] : records_) {
+    if (!record.run) continue;
+    const std::size_t workers = std::erase_if(
+        record.run->grant.workers, [&](const auto& worker) { return worker.node == event.node; });
+    if (record.run->grant.node == event.node) {
+      lost.push_back(id);
+    } else if (workers > 0) {
+      cripple(record, reason + " with workers of it");
+    }
   }
   // All at once, so that no decision of the scheduler on one reaches for another that is gone too.
   for (const TrialId id : lost) end_run(records_.at(id));
@@ -83,6 +94,14 @@ void Engine::Implementation::on(const NodeLeft& event) {
     }
     carry_out_requests();
   }
+}
+
+// Some of its workers are gone: it ends where it is, and starts anew from its last checkpoint.
+void Engine::Implementation::cripple(TrialRecord& record, const std::string& reason) {
+  Run& run = *record.run;
+  run.lost_workers = reason;
+  if (std::exchange(run.stop_sent, true)) return;
+  emit(Stop{record.id(), run.incarnation, run.grant.node, false});
 }
 
 void Engine::Implementation::on(const SuggestionReady& event) {
@@ -149,6 +168,12 @@ void Engine::Implementation::on(const TrialMessage& event) {
 void Engine::Implementation::on(const TimerFired& event) {
   if (event.timer == time_budget_timer) {
     if (options_.time_budget) end_by_time();
+    return;
+  }
+  if (event.timer == infeasible_timer) return end_infeasible();
+  if (event.timer >= first_node_timer) {
+    TrialRecord* const record = find(TrialId(event.timer - first_node_timer));
+    if (record != nullptr) give_up_waiting(*record);
     return;
   }
   const TrialId id(event.timer - first_retry_timer);
@@ -304,7 +329,7 @@ std::string Engine::Implementation::waiting_reason() const {
       break;
     }
     text += (named++ == 0 ? "trial " : ", trial ") + std::to_string(id.value()) + " waits for " +
-            request.describe();
+            request->describe();
   }
   return text + ": no node is big enough";
 }

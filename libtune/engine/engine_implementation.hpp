@@ -51,6 +51,7 @@ class Engine::Implementation {
   void on(const TrialMessage& event);
   void on(const TimerFired& event);
   void on(const StopRequested& event);
+  void cripple(TrialRecord& record, const std::string& reason);
   void run(const Event& event, Time now, std::vector<Command>& commands);
   void end_by_time();
   void begin_ending(const std::string& reason, const std::string& error = {});
@@ -87,14 +88,19 @@ class Engine::Implementation {
   std::optional<Fill> fill_slot();
   [[nodiscard]] bool is_full() const;
   std::optional<Fill> launch(TrialRecord& record);
-  [[nodiscard]] std::optional<ResourceAmounts> request_of(TrialRecord& record);
-  [[nodiscard]] ResourceAmounts ask_for_resources(const Resources& resources, const Config& config);
-  void check_bounded(const ResourceAmounts& request) const;
+  [[nodiscard]] SharedRequest request_of(TrialRecord& record);
+  [[nodiscard]] ResourceRequest ask_for_resources(const Resources& resources, const Config& config);
+  void check_bounded(const ResourceRequest& request) const;
   void refuse_request(TrialRecord& record, const std::string& error);
+  void await_node(TrialRecord& record, const SharedRequest& request);
+  void give_up_waiting(TrialRecord& record);
+  void watch_infeasible();
+  void end_infeasible();
+  [[nodiscard]] std::string no_big_node_text(const ResourceRequest& request) const;
   [[nodiscard]] bool are_slots_lost() const;
   [[nodiscard]] const Config& config_of_next_start(const TrialRecord& record) const;
   [[nodiscard]] static core::SharedExploit exploit_of(const TrialRecord& record);
-  void start(TrialRecord& record, Placement::Grant grant);
+  void start(TrialRecord& record, const SharedRequest& request, Placement::Grant grant);
   [[nodiscard]] bool can_ask() const;
   [[nodiscard]] bool has_room_for_another() const;
   [[nodiscard]] bool may_have_more_trials() const;
@@ -201,7 +207,7 @@ class Engine::Implementation {
   std::optional<Objective> scheduler_objective_;
   std::optional<Objective> searcher_objective_;
   std::optional<Objective> checkpoint_objective_;  // by which the best checkpoints are kept
-  std::optional<ResourceAmounts> request_;         // of each trial, where it is known beforehand
+  SharedRequest request_;  // of each trial, where it is known beforehand; else null
   std::string time_attr_;
   std::string scheduler_name_;
   StopEvaluator stop_;
@@ -219,7 +225,8 @@ class Engine::Implementation {
   bool searcher_has_news_ = false;  // it was told something since it was asked
   bool resources_changed_ = true;   // something happened that may let a blocked start go ahead
   Fill last_fill_ = Fill::idle;
-  std::map<TrialId, ResourceAmounts> waiting_for_node_;  // big enough: none is there
+  std::map<TrialId, SharedRequest> waiting_for_node_;  // big enough: none is there
+  std::optional<Time> infeasible_since_;  // nothing runs, and no node is big enough for `request_`
 
   std::map<std::pair<std::string, std::string>, std::int64_t> pins_;
   std::set<std::pair<std::string, std::string>> orphans_;  // of ended trials, kept for their pins

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -6,6 +7,7 @@
 #include <tune/error.hpp>
 #include <tune/random.hpp>
 
+#include "core/number_text.hpp"
 #include "engine_implementation.hpp"
 
 namespace tune::engine {
@@ -67,18 +69,18 @@ const Config& Engine::Implementation::config_of_next_start(const TrialRecord& re
 }
 
 // Any number of trials that ask for nothing has room.
-void Engine::Implementation::check_bounded(const ResourceAmounts& request) const {
-  if (!request.amounts().empty() || options_.max_concurrent > 0) return;
+void Engine::Implementation::check_bounded(const ResourceRequest& request) const {
+  if (!request.total().amounts().empty() || options_.max_concurrent > 0) return;
   throw std::invalid_argument(
       "resources: a trial that asks for nothing needs max_concurrent to be set");
 }
 
 // Calls the user's function. @throws std::runtime_error with the text of what it threw.
-ResourceAmounts Engine::Implementation::ask_for_resources(const Resources& resources,
+ResourceRequest Engine::Implementation::ask_for_resources(const Resources& resources,
                                                           const Config& config) {
-  OutsideAnswer answer = tape_.settle<ResourceAmounts>([&]() -> OutsideAnswer {
+  OutsideAnswer answer = tape_.settle<ResourceRequest>([&]() -> OutsideAnswer {
     try {
-      return ResourceAmounts(resources.of(config));
+      return ResourceRequest(resources.of(config));
     } catch (const std::exception& e) {
       return AnswerFault{e.what()};
     } catch (...) {
@@ -86,21 +88,24 @@ ResourceAmounts Engine::Implementation::ask_for_resources(const Resources& resou
     }
   });
   if (const auto* fault = std::get_if<AnswerFault>(&answer)) throw std::runtime_error(fault->text);
-  return std::get<ResourceAmounts>(std::move(answer));
+  return std::get<ResourceRequest>(std::move(answer));
 }
 
-std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& record) {
+SharedRequest Engine::Implementation::request_of(TrialRecord& record) {
   std::string error;
   try {
     const Resources& base = record.resources ? *record.resources : options_.resources;
     const bool is_usual = request_ && !record.resources;
-    ResourceAmounts request = is_usual  ? *request_
-                              : base.of ? ask_for_resources(base, config_of_next_start(record))
-                                        : ResourceAmounts(base);
-    check_bounded(request);
-    if (!options_.fixed_cluster || placement_.is_feasible(request)) return request;
-    if (is_usual && placement_.is_lost(request)) return request;  // not its fault: it stays pending
-    error = placement_.explain_infeasible(request);
+    SharedRequest request = request_;
+    if (!is_usual) {
+      request = std::make_shared<const ResourceRequest>(
+          base.of ? ask_for_resources(base, config_of_next_start(record)) : ResourceRequest(base));
+    }
+    check_bounded(*request);
+    if (!options_.fixed_cluster || placement_.is_feasible(*request)) return request;
+    // Not its fault: it stays pending.
+    if (is_usual && placement_.is_lost(*request)) return request;
+    error = placement_.explain_infeasible(*request);
   } catch (const std::exception& e) {
     error = e.what();
     if (!error.starts_with("resources: ")) error.insert(0, "resources: ");
@@ -108,7 +113,7 @@ std::optional<ResourceAmounts> Engine::Implementation::request_of(TrialRecord& r
     error = "resources: unknown exception";
   }
   refuse_request(record, error);
-  return std::nullopt;
+  return nullptr;
 }
 
 void Engine::Implementation::refuse_request(TrialRecord& record, const std::string& error) {
@@ -129,18 +134,67 @@ bool Engine::Implementation::are_slots_lost() const {
 
 // Empty if the next one may have its turn: this one runs, has failed or waits for a node.
 std::optional<Engine::Implementation::Fill> Engine::Implementation::launch(TrialRecord& record) {
-  const std::optional<ResourceAmounts> request = request_of(record);
+  const SharedRequest request = request_of(record);
   if (!request) return std::nullopt;
   std::optional<Placement::Grant> grant = placement_.place(*request);
   if (grant) {
-    start(record, std::move(*grant));
+    start(record, request, std::move(*grant));
     return std::nullopt;
   }
-  // A slot that will be free is kept for it, lest smaller ones overtake it for ever.
+  // What will be free is kept for it, a gang's place too, lest smaller ones overtake it for ever.
   if (placement_.could_fit(*request)) return Fill::no_room;
-  if (!waiting_for_node_.emplace(record.id(), *request).second) return Fill::no_node;
+  if (!waiting_for_node_.emplace(record.id(), request).second) return Fill::no_node;
+  await_node(record, request);
   context_.set_aside(record.id());
   return std::nullopt;
+}
+
+// Where all trials ask for the same, the experiment waits: see watch_infeasible().
+void Engine::Implementation::await_node(TrialRecord& record, const SharedRequest& request) {
+  if (options_.fixed_cluster || request == request_) return;
+  if (record.awaited && *record.awaited == *request) return;  // since then
+  record.awaited = request;
+  record.awaited_since = context_.now();
+  const Time end = record.awaited_since + options_.infeasible_timeout;
+  if (std::isfinite(end.count())) emit(SetTimer{node_timer(record.id()), end});
+}
+
+void Engine::Implementation::give_up_waiting(TrialRecord& record) {
+  if (!record.awaited || record.run ||
+      context_.now() < record.awaited_since + options_.infeasible_timeout) {
+    return;  // it has waited anew since that timer was set
+  }
+  const SharedRequest request = std::exchange(record.awaited, nullptr);
+  if (!placement_.has_nodes() || placement_.could_fit(*request)) return;
+  refuse_request(record, no_big_node_text(*request));
+}
+
+std::string Engine::Implementation::no_big_node_text(const ResourceRequest& request) const {
+  return "no node that is big enough joined within " +
+         core::number_text(options_.infeasible_timeout.count()) +
+         " s (infeasible_timeout): " + placement_.explain_infeasible(request);
+}
+
+// Notes since when nothing can run for want of a node that is big enough for the usual request.
+void Engine::Implementation::watch_infeasible() {
+  const bool waits = counts_.running == 0 && !options_.fixed_cluster && request_ &&
+                     placement_.has_nodes() && !placement_.could_fit(*request_);
+  if (!waits) {
+    infeasible_since_.reset();
+  } else if (!infeasible_since_) {
+    infeasible_since_ = context_.now();
+    const Time end = *infeasible_since_ + options_.infeasible_timeout;
+    if (std::isfinite(end.count())) emit(SetTimer{infeasible_timer, end});
+  }
+}
+
+// No trial is at fault, and none ends by it: with larger nodes the experiment can go on.
+void Engine::Implementation::end_infeasible() {
+  if (!infeasible_since_ || ending_ ||
+      context_.now() < *infeasible_since_ + options_.infeasible_timeout) {
+    return;
+  }
+  break_off("no node is big enough", no_big_node_text(*request_));
 }
 
 // What the records will say of the exploit with which the trial starts now.
@@ -161,13 +215,16 @@ core::SharedExploit Engine::Implementation::exploit_of(const TrialRecord& record
                     .config = pending.config});
 }
 
-void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) {
+void Engine::Implementation::start(TrialRecord& record, const SharedRequest& request,
+                                   Placement::Grant grant) {
   Trial& trial = *record.trial;
   trial.set_incarnation(trial.incarnation() + 1);
   Run& run = record.run.emplace();
   run.incarnation = trial.incarnation();
   run.grant = std::move(grant);
-  trial.set_granted(run.grant.resources.amounts);
+  trial.set_granted(request->total());
+  trial.set_request(request);
+  record.awaited = nullptr;
   record.want = TrialRecord::Want::run;
 
   Launch launch;
@@ -176,6 +233,7 @@ void Engine::Implementation::start(TrialRecord& record, Placement::Grant grant) 
   launch.node = run.grant.node;
   launch.trial_name = trial.name();
   launch.grant = run.grant.resources;
+  launch.workers = run.grant.workers;
   launch.seed = Random(options_.seed, "trial", record.id().value()).next();
   trial.set_config(config_of_next_start(record));
   launch.stored_until = record.stored_until;

@@ -236,7 +236,7 @@ void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
   if (report.kind == EndKind::abandoned) {
     placement_.lose(record.run->grant);
     context_.set_nodes(placement_.capacities());
-    record.run->grant.resources = {};  // nothing comes back
+    record.run->grant = {.node = record.run->grant.node, .resources = {}};  // nothing comes back
   }
   std::vector<TrialId> affected;
   if (report.kind == EndKind::damaged) affected = drop_damaged(record, report.message);
@@ -247,6 +247,7 @@ void Engine::Implementation::on(TrialRecord& record, const Ended& report) {
 }
 
 void Engine::Implementation::settle_end(TrialRecord& record, const Ended& report) {
+  const std::string lost_workers = std::move(record.run->lost_workers);
   end_run(record);
   const bool is_stopped = record.want == TrialRecord::Want::stop;
   const bool lacks_result = !record.has_reported && options_.strict_metric && options_.objective;
@@ -272,7 +273,8 @@ void Engine::Implementation::settle_end(TrialRecord& record, const Ended& report
     case EndKind::stopped:
     case EndKind::paused:
       if (record.want == TrialRecord::Want::run) {
-        make_pending(record, "to go on");  // what it was to end for is cancelled
+        // What it was to end for is cancelled, or it lost some of its workers.
+        make_pending(record, lost_workers.empty() ? "to go on" : lost_workers);
       } else {
         carry_out(record);
       }
@@ -281,6 +283,13 @@ void Engine::Implementation::settle_end(TrialRecord& record, const Ended& report
       if (is_stopped) {
         emit(RecordWarning{record.id(), "failed on its way to the end: " + report.message});
         carry_out(record);
+      } else if (!lost_workers.empty()) {
+        emit(RecordWarning{record.id(), lost_workers + "; then it failed: " + report.message});
+        if (record.want == TrialRecord::Want::run) {
+          make_pending(record, lost_workers);
+        } else {
+          carry_out(record);
+        }
       } else {
         retry_or_fail(record, report.message);
       }

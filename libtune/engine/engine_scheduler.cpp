@@ -28,7 +28,9 @@ Engine::Implementation::Implementation(EngineOptions options,
       time_attr_(scheduler_->time_attr()),
       scheduler_name_(core::option_name(scheduler_->options(), "scheduler")),
       stop_(options_.stop, options_.objective) {
-  if (!options_.resources.of) request_ = ResourceAmounts(options_.resources);
+  if (!options_.resources.of) {
+    request_ = std::make_shared<const ResourceRequest>(options_.resources);
+  }
   if (options_.checkpoint.keep < 1) {
     throw std::invalid_argument("checkpoint.keep must be at least 1, is " +
                                 std::to_string(options_.checkpoint.keep));

@@ -118,6 +118,8 @@ void Engine::Implementation::lose_all_nodes() {
   }
   placement_ = Placement();
   context_.set_nodes({});
+  infeasible_since_.reset();
+  for (auto& [id, record] : records_) record.awaited = nullptr;
   for (const TrialId id : lost) {
     TrialRecord* record = find(id);
     if (!record || record->trial->state() != TrialState::running) continue;

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/json_text.hpp"
+#include "core/resources_json.hpp"
 
 namespace tune::engine {
 namespace {
@@ -57,12 +58,6 @@ Result result_of(const Json& json) {
   json.at("timestamp").get_to(result.timestamp);
   json.at("done").get_to(result.done);
   return result;
-}
-
-ResourceAmounts amounts_of(const Json& json) {
-  ResourceAmounts amounts;
-  for (const auto& [name, amount] : json.items()) amounts.set(name, amount.get<std::int64_t>());
-  return amounts;
 }
 
 // Null: not known.
@@ -193,9 +188,10 @@ SuggestionReady suggestion_of(TrialId trial, const Json& body) {
 
 struct RecordMaker {
   EventRecord operator()(const NodeJoined& e) const {
-    return {
-        .kind = "node_joined",
-        .body = {{"node", e.node.value()}, {"name", e.name}, {"capacity", e.capacity.amounts()}}};
+    Json body = {
+        {"node", e.node.value()}, {"name", e.name}, {"capacity", core::to_json(e.capacity)}};
+    if (!e.labels.empty()) body["labels"] = e.labels;
+    return {.kind = "node_joined", .body = std::move(body)};
   }
   EventRecord operator()(const NodeLeft& e) const {
     return {.kind = "node_left", .body = {{"node", e.node.value()}}};
@@ -226,26 +222,6 @@ struct RecordMaker {
 
 // --- what was decided
 
-Json resources_json(const Resources& resources) {
-  if (resources.of) {
-    throw std::invalid_argument(
-        "set_resources: a function of the configuration cannot be recorded; give plain amounts");
-  }
-  return {{"cpu", resources.cpu},
-          {"gpu", resources.gpu},
-          {"memory", resources.memory},
-          {"custom", resources.custom}};
-}
-
-Resources resources_of(const Json& json) {
-  Resources resources;
-  json.at("cpu").get_to(resources.cpu);
-  json.at("gpu").get_to(resources.gpu);
-  json.at("memory").get_to(resources.memory);
-  json.at("custom").get_to(resources.custom);
-  return resources;
-}
-
 struct RequestJson {
   Json operator()(const StopTrial& r) const { return {"stop", r.trial.value()}; }
   Json operator()(const PauseTrial& r) const { return {"pause", r.trial.value()}; }
@@ -255,7 +231,7 @@ struct RequestJson {
     return {"exploit", r.target.value(), r.source.value(), r.config.json()};
   }
   Json operator()(const ChangeResources& r) const {
-    return {"resources", r.trial.value(), resources_json(r.resources)};
+    return {"resources", r.trial.value(), core::to_json(r.resources)};
   }
   Json operator()(const DecisionHorizon& r) const {
     return {"no_decision_before", r.trial.value(), r.time};
@@ -273,7 +249,7 @@ SchedulerRequest request_of_json(const Json& json) {
   if (kind == "exploit") {
     return ExploitTrial{trial, TrialId(json.at(2).get<std::uint64_t>()), Config(json.at(3))};
   }
-  if (kind == "resources") return ChangeResources{trial, resources_of(json.at(2))};
+  if (kind == "resources") return ChangeResources{trial, core::resources_from_json(json.at(2))};
   if (kind == "no_decision_before") return DecisionHorizon{trial, json.at(2).get<double>()};
   if (kind == "explain") return Explanation{trial, json.at(2)};
   throw std::runtime_error("a decision of unknown kind " + kind);
@@ -293,7 +269,10 @@ struct AnswerJson {
   Json operator()(const CriteriaAnswer& a) const {
     return {{"stop_trial", a.stop_trial}, {"stop_experiment", a.stop_experiment}};
   }
-  Json operator()(const ResourceAmounts& a) const { return {{"resources", a.amounts()}}; }
+  Json operator()(const ResourceRequest& a) const {
+    if (a.is_plain()) return {{"resources", core::to_json(a.own.amounts)}};
+    return {{"request", core::to_json(a)}};
+  }
   Json operator()(const AnswerFault& a) const { return {{"fault", a.text}}; }
 };
 
@@ -306,7 +285,10 @@ Decision decision_of(const std::string& text) {
 
 OutsideAnswer answer_of(const Json& json) {
   if (json.contains("fault")) return AnswerFault{json.at("fault")};
-  if (json.contains("resources")) return amounts_of(json.at("resources"));
+  if (json.contains("resources")) {
+    return ResourceRequest(core::amounts_from_json(json.at("resources")));
+  }
+  if (json.contains("request")) return core::request_from_json(json.at("request"));
   if (json.contains("stop_trial")) {
     return CriteriaAnswer{json.at("stop_trial"), json.at("stop_experiment")};
   }
@@ -337,7 +319,7 @@ Event event_of(const EventRecord& record, const EngineOptions& options) {
   }
   if (record.kind == "node_joined") {
     return NodeJoined{NodeId(body.at("node").get<std::uint64_t>()), body.at("name"),
-                      amounts_of(body.at("capacity"))};
+                      core::amounts_from_json(body.at("capacity")), body.value("labels", Labels())};
   }
   if (record.kind == "node_left") return NodeLeft{NodeId(body.at("node").get<std::uint64_t>())};
   if (record.kind == "session_started") {
@@ -384,7 +366,8 @@ Json session_json(const EngineOptions& o) {
           {"max_experiment_failures", o.max_experiment_failures},
           {"fail_fast", o.fail_fast},
           {"time_budget", o.time_budget ? Json(o.time_budget->count()) : Json()},
-          {"fixed_cluster", o.fixed_cluster}};
+          {"fixed_cluster", o.fixed_cluster},
+          {"infeasible_timeout", o.infeasible_timeout.count()}};
 }
 
 EngineOptions with_session(EngineOptions options, const Json& session) {
@@ -413,6 +396,7 @@ EngineOptions with_session(EngineOptions options, const Json& session) {
     o.time_budget = Seconds(budget.get<double>());
   }
   session.at("fixed_cluster").get_to(o.fixed_cluster);
+  o.infeasible_timeout = Seconds(session.value("infeasible_timeout", o.infeasible_timeout.count()));
   return options;
 }
 

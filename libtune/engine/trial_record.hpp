@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -70,6 +72,8 @@ struct PendingExploit {
   [[nodiscard]] CheckpointLocation location() const { return {source_name, source.directory_name}; }
 };
 
+using SharedRequest = std::shared_ptr<const ResourceRequest>;
+
 /// One start of a trial, from its Launch to its end.
 struct Run {
   std::uint32_t incarnation = 0;
@@ -81,6 +85,7 @@ struct Run {
   TrialId source_trial;                      // whose that is
   std::optional<PendingExploit> adopting;    // the donor's is pinned until stored as its own
   core::SharedExploit exploit;               // the newest behind its weights
+  std::string lost_workers;  // why it has to start anew, if some of its workers are gone
   bool stop_sent = false;
   bool pause_sent = false;
 };
@@ -104,8 +109,10 @@ struct TrialRecord {
   std::optional<double> searcher_target;  // the newest value of its metric that `last` lacks
   std::string fatal_error;                // with Want::stop: it ends as error with this text
   std::optional<PendingExploit> exploit;
-  core::SharedExploit recorded_exploit;       // the newest that is on record
-  std::optional<Resources> resources;         // instead of the experiment's
+  core::SharedExploit recorded_exploit;  // the newest that is on record
+  std::optional<Resources> resources;    // instead of the experiment's
+  SharedRequest awaited;                 // for which no node is big enough; else null
+  Time awaited_since{0};
   std::vector<StoredCheckpoint> checkpoints;  // oldest first
   SavedValues saves;
   std::int64_t stored_until = -1;  // the largest iteration of all that there ever were
@@ -138,5 +145,9 @@ struct EndedTrial {
 inline constexpr std::uint64_t time_budget_timer = 0;
 /// The timer that ends the pause before a trial's retry.
 [[nodiscard]] std::uint64_t retry_timer(TrialId id);
+/// The timer that ends a trial's waiting for a node that is big enough.
+[[nodiscard]] std::uint64_t node_timer(TrialId id);
+/// The one that ends the waiting of the whole experiment for such a node.
+inline constexpr std::uint64_t infeasible_timer = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace tune::engine

@@ -45,7 +45,8 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
                                             cores_to_divide(setup_.capacity));
   }
   const Host host = local_host();
-  self_->send(setup_.driver, NodeHello{host.name, host.ip, host.pid, setup_.capacity, self_});
+  self_->send(setup_.driver,
+              NodeHello{host.name, host.ip, host.pid, setup_.capacity, self_, setup_.labels});
   return {
       [this](const NodeWelcome& welcome) { node_ = welcome.node; },
       [this](NodeTurn& turn) { on(turn); },

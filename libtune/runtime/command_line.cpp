@@ -43,7 +43,7 @@ struct OverrideOption {
 void check_name(const Experiment& experiment) { check_experiment_name(experiment.name); }
 void check_storage(const Experiment& experiment) { (void)resolve_storage(experiment.storage_path); }
 void check_local(const Experiment& experiment) { (void)local_capacity(experiment.local); }
-void check_request(const Experiment& experiment) { (void)ResourceAmounts(experiment.resources); }
+void check_request(const Experiment& experiment) { (void)ResourceRequest(experiment.resources); }
 
 void set_request(Experiment& experiment, double Resources::*field, const std::string& value) {
   if (experiment.resources.of) {

@@ -67,14 +67,14 @@ void check_definition(const TrainableSpec& trainable, const Experiment& experime
 
 void check_resources(const Experiment& experiment, const ResourceAmounts& capacity) {
   if (experiment.resources.of) return;  // known only for each configuration
-  const ResourceAmounts request(experiment.resources);
-  if (request.amounts().empty() && experiment.max_concurrent == 0) {
+  const ResourceRequest request(experiment.resources);
+  if (request.total().amounts().empty() && experiment.max_concurrent == 0) {
     refuse("resources: a trial that asks for nothing needs max_concurrent to be set");
   }
   engine::Placement placement;
-  placement.add_node(NodeId{0}, {}, capacity);
+  placement.add_node(NodeId{0}, {}, capacity, experiment.local.labels);
   if (placement.is_feasible(request)) return;
-  std::string found = explain_capacity(experiment.local, request);
+  std::string found = explain_capacity(experiment.local, request.total());
   if (!found.empty()) found = " (found here: " + found + ")";
   refuse("resources: " + placement.explain_infeasible(request) + found +
          "; the experiment's local says what this machine offers");

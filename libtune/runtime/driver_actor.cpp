@@ -79,7 +79,8 @@ void Driver::on(NodeHello hello) {
   node.origin.pid = hello.pid;
   node.capacity = hello.capacity;
   self_->send(node.agent, NodeWelcome{id});
-  handle(engine::NodeJoined{id, std::move(hello.name), std::move(hello.capacity)});
+  handle(engine::NodeJoined{id, std::move(hello.name), std::move(hello.capacity),
+                            std::move(hello.labels)});
   end_turn();
 }
 

@@ -11,6 +11,7 @@
 #include <tune/searchers/automatic.hpp>
 
 #include "builtins.hpp"
+#include "core/resources_json.hpp"
 #include "definition_check.hpp"
 #include "experiment_record.hpp"
 #include "host.hpp"
@@ -26,11 +27,7 @@ namespace tune::runtime {
 namespace {
 
 Json describe_resources(const Resources& resources) {
-  if (resources.of) return "function";
-  return {{"cpu", resources.cpu},
-          {"gpu", resources.gpu},
-          {"memory", resources.memory},
-          {"custom", resources.custom}};
+  return resources.of ? Json("function") : core::to_json(resources);
 }
 
 Json describe_failure_options(const FailureOptions& options) {
@@ -239,6 +236,7 @@ ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& expe
   setup.trainable = trainable;
   setup.plugins = plugin_files();
   setup.capacity = local_capacity(experiment.local);
+  setup.labels = experiment.local.labels;
   check_resources(experiment, setup.capacity);
   setup.info = describe_experiment(trainable, experiment);
   setup.checkpoint = experiment.checkpoint;

@@ -141,6 +141,7 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   agent_setup.worker_options = {setup.trainable.key, setup.plugins, setup.times,
                                 setup.reuse_workers};
   agent_setup.capacity = setup.capacity;
+  agent_setup.labels = setup.labels;
   agent_setup.experiment_name = setup.info.name;
   agent_setup.experiment_path = setup.info.path;
   agent_setup.checkpoint = setup.checkpoint;

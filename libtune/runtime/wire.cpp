@@ -141,12 +141,17 @@ Json to_json(const engine::Launch& launch) {
   if (launch.checkpoint) {
     checkpoint = {launch.checkpoint->trial_name, launch.checkpoint->directory_name};
   }
+  Json workers = Json::array();
+  for (const WorkerGrant& worker : launch.workers) {
+    workers.push_back({worker.node.value(), to_json(worker.resources)});
+  }
   return {{"trial", launch.trial.value()},
           {"incarnation", launch.incarnation},
           {"node", launch.node.value()},
           {"trial_name", launch.trial_name},
           {"config", launch.config.json()},
           {"grant", to_json(launch.grant)},
+          {"workers", std::move(workers)},
           {"seed", launch.seed},
           {"checkpoint", std::move(checkpoint)},
           {"checkpoint_files", to_json(launch.checkpoint_files)},
@@ -166,6 +171,9 @@ engine::Launch launch_from(const Json& json) {
   json.at("trial_name").get_to(launch.trial_name);
   launch.config = Config(json.at("config"));
   launch.grant = grant_from(json.at("grant"));
+  for (const Json& worker : json.at("workers")) {
+    launch.workers.push_back({NodeId(worker.at(0).get<std::uint64_t>()), grant_from(worker.at(1))});
+  }
   json.at("seed").get_to(launch.seed);
   if (const Json& checkpoint = json.at("checkpoint"); !checkpoint.is_null()) {
     launch.checkpoint = engine::CheckpointLocation{checkpoint.at(0), checkpoint.at(1)};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -126,6 +127,7 @@ engine::EngineOptions draw_engine_options(Dice& dice, std::uint64_t seed) {
   options.seed = seed;
   if (dice.chance(0.1)) options.time_budget = Time(dice.real(0, 20));
   options.fixed_cluster = dice.chance(0.4);
+  options.infeasible_timeout = Time(std::numeric_limits<double>::infinity());  // it would interrupt
   return options;
 }
 

@@ -57,7 +57,8 @@ struct Launch {
   NodeId node;
   std::string trial_name;
   Config config;
-  ResourceGrant grant;
+  ResourceGrant grant;                    ///< Of the trial itself, on `node`.
+  std::vector<WorkerGrant> workers = {};  ///< Of its parallel workers, by rank.
   std::uint64_t seed = 0;
   std::optional<CheckpointLocation> checkpoint;
   core::SharedManifest checkpoint_files = {};  ///< What must be found there; null: not known.

@@ -29,7 +29,7 @@ struct AnswerFault {
   std::string text;
 };
 /// An answer of code outside the engine: a scheduler, a stop criterion, a function of resources.
-using OutsideAnswer = std::variant<SchedulerAnswer, CriteriaAnswer, ResourceAmounts, AnswerFault>;
+using OutsideAnswer = std::variant<SchedulerAnswer, CriteriaAnswer, ResourceRequest, AnswerFault>;
 
 struct RecordedAnswer {
   std::uint32_t call = 0;  ///< The how manieth question while the event was handled, from 0.

@@ -44,6 +44,8 @@ struct EngineOptions {
   std::uint64_t seed = 0;
   std::optional<Time> time_budget;
   bool fixed_cluster = true;  ///< No node will join later: what fits none is refused.
+  /// How long a trial waits for nodes that are big enough, where they may join; then it fails.
+  Time infeasible_timeout{600};
 };
 
 /// Which ended trials a replay keeps whole, since they may go on in a later session.

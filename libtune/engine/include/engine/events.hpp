@@ -33,6 +33,7 @@ struct NodeJoined {
   NodeId node;
   std::string name;
   ResourceAmounts capacity;
+  Labels labels = {};
 };
 /// A machine is gone, and with it all that ran there.
 struct NodeLeft {

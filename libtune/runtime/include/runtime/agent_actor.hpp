@@ -28,6 +28,7 @@ struct AgentSetup {
   std::shared_ptr<ProcessStage> processes;
   WorkerPoolOptions worker_options;  ///< For processes.
   ResourceAmounts capacity;
+  Labels labels = {};
   std::string experiment_name;
   std::filesystem::path experiment_path;  ///< Absolute.
   CheckpointOptions checkpoint;

@@ -35,6 +35,7 @@ struct ExperimentSetup {
   std::shared_ptr<engine::SuggestionSource> suggestions;  // with the searcher's actor
   std::shared_ptr<report::CallbackHub> hub;               // with the callbacks' actor
   ResourceAmounts capacity;                               ///< Of this machine.
+  Labels labels;                                          ///< Of this machine.
   CheckpointOptions checkpoint;
   Isolation isolation = Isolation::processes;
   WorkerTimes times;

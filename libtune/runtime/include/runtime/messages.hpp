@@ -81,6 +81,7 @@ struct NodeHello {
   std::int64_t pid = 0;
   ResourceAmounts capacity;
   AgentActor agent;
+  Labels labels = {};
 };
 /// What trials of a node told, in order for each trial.
 struct NodeNews {

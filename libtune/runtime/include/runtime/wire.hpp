@@ -15,7 +15,7 @@
 namespace tune::runtime {
 
 /// Both must be of the same build; a worker says so first.
-inline constexpr int wire_version = 2;
+inline constexpr int wire_version = 3;
 
 // ---- An agent to a worker ----
 

@@ -1,6 +1,7 @@
 #include "cluster_faults.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -24,16 +25,35 @@ void require_chance(const std::string& field, double value) {
   if (!(value >= 0 && value <= 1)) refuse_field(field, "from 0 to 1", value);
 }
 
+void check_node(const std::string& place, const LocalResources& node) {
+  if (node.cpus >= 0) return;
+  throw std::invalid_argument("cluster: " + place +
+                              ".cpus must be set: nothing is discovered in a simulation");
+}
+
 }  // namespace
+
+std::vector<LocalResources> nodes_of(const Cluster& cluster) {
+  std::vector<LocalResources> nodes(static_cast<std::size_t>(cluster.nodes), cluster.node);
+  for (const NodeGroup& group : cluster.more_nodes) {
+    nodes.insert(nodes.end(), static_cast<std::size_t>(group.nodes), group.node);
+  }
+  return nodes;
+}
 
 void check_cluster(const Cluster& cluster) {
   if (cluster.nodes < 1) {
     throw std::invalid_argument("cluster: nodes must be at least 1, is " +
                                 std::to_string(cluster.nodes));
   }
-  if (cluster.node.cpus < 0) {
-    throw std::invalid_argument(
-        "cluster: node.cpus must be set: nothing is discovered in a simulation");
+  check_node("node", cluster.node);
+  for (std::size_t i = 0; i < cluster.more_nodes.size(); ++i) {
+    const std::string place = "more_nodes[" + std::to_string(i) + "].";
+    if (cluster.more_nodes[i].nodes < 1) {
+      throw std::invalid_argument("cluster: " + place + "nodes must be at least 1, is " +
+                                  std::to_string(cluster.more_nodes[i].nodes));
+    }
+    check_node(place + "node", cluster.more_nodes[i].node);
   }
   require_amount("startup_s", cluster.startup_s);
   require_amount("save_s", cluster.save_s);

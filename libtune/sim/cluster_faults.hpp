@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include <tune/ids.hpp>
 #include <tune/simulate.hpp>
@@ -11,6 +12,9 @@ namespace tune::sim {
 
 /// @throws std::invalid_argument naming the field, its value and what is allowed.
 void check_cluster(const Cluster& cluster);
+
+/// What each node offers, by its id.
+[[nodiscard]] std::vector<LocalResources> nodes_of(const Cluster& cluster);
 
 /// What goes wrong on a cluster, and when. Each draw is keyed by what it is for, so that none
 /// depends on the order of events.

@@ -26,15 +26,18 @@ TrainableSpec describe_workload(const Workload& workload) {
 void check_requests(const Experiment& experiment, const Cluster& cluster) {
   if (experiment.resources.of) return;  // known only for each configuration
   engine::Placement placement;
-  placement.add_node(NodeId{0}, {}, ResourceAmounts(cluster.node));
-  const ResourceAmounts request(experiment.resources);
-  if (request.amounts().empty() && experiment.max_concurrent == 0) {
+  std::uint64_t id = 0;
+  for (const LocalResources& node : sim::nodes_of(cluster)) {
+    placement.add_node(NodeId{id++}, {}, ResourceAmounts(node), node.labels);
+  }
+  const ResourceRequest request(experiment.resources);
+  if (request.total().amounts().empty() && experiment.max_concurrent == 0) {
     throw std::invalid_argument(
         "resources: a trial that asks for nothing needs max_concurrent to be set");
   }
   if (placement.is_feasible(request)) return;
   throw std::invalid_argument("resources: " + placement.explain_infeasible(request) +
-                              "; the cluster's node says what each offers");
+                              "; the cluster says what its nodes offer");
 }
 
 ExperimentInfo describe_simulation(const TrainableSpec& trainable, const Experiment& experiment) {
@@ -64,7 +67,7 @@ std::string ignored_fields(const Experiment& experiment) {
   note("local", experiment.local.cpus != defaults.local.cpus ||
                     experiment.local.gpus != defaults.local.gpus ||
                     experiment.local.memory != defaults.local.memory ||
-                    !experiment.local.custom.empty());
+                    !experiment.local.custom.empty() || !experiment.local.labels.empty());
   // Without exporters nothing is written, as here.
   note("exporters", experiment.exporters != defaults.exporters && !experiment.exporters.empty());
   note("show_output", experiment.show_output != defaults.show_output);

@@ -13,12 +13,14 @@ Stage::Stage(StageSetup setup, const Cluster& cluster, Workload& workload,
       workload_(workload),
       faults_(cluster, cluster.seed.value_or(setup_.seed)),
       can_save_(workload.saves_checkpoints()),
-      joinings_(static_cast<std::size_t>(cluster.nodes)),
-      joined_(joinings_.size()),
-      capacity_(cluster.node),
+      nodes_(nodes_of(cluster)),
+      joinings_(nodes_.size()),
+      joined_(nodes_.size()),
       grid_(std::make_shared<MemoryGrid>(options.keep_history)),
       callbacks_(std::move(setup_.callbacks), [this](std::string text) { warn(std::move(text)); }),
-      timeline_(setup_.objective) {}
+      timeline_(setup_.objective) {
+  for (const LocalResources& node : nodes_) capacity_ += ResourceAmounts(node);
+}
 
 Simulation Stage::run(ExperimentInfo info) {
   callbacks_.begin(info);
@@ -105,7 +107,9 @@ void Stage::handle(const engine::Event& event) {
 void Stage::join(NodeId node) {
   const std::uint64_t joining = joined_[node.value()]++;
   joinings_[node.value()] = joining;
-  inbox_.emplace_back(engine::NodeJoined{node, "node" + std::to_string(node.value()), capacity_});
+  const LocalResources& offered = nodes_[node.value()];
+  inbox_.emplace_back(engine::NodeJoined{node, "node" + std::to_string(node.value()),
+                                         ResourceAmounts(offered), offered.labels});
   const double lost_after = faults_.lost_after(node, joining);
   if (lost_after == ClusterFaults::never) return;
   ++losses_due_;

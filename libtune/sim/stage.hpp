@@ -111,7 +111,7 @@ class Stage {
   void record(Record& record);
   void launch(engine::Launch& command);
   void ask(TrialId trial);
-  [[nodiscard]] double share_of(const ResourceGrant& grant) const;
+  [[nodiscard]] double share_of(const engine::Launch& launch) const;
   [[nodiscard]] Running* find(TrialId trial, std::uint32_t incarnation);
 
   // stage_trials.cpp
@@ -149,9 +149,10 @@ class Stage {
   std::vector<std::uint32_t> free_places_;
   std::unordered_map<std::uint64_t, std::uint32_t> place_of_;  // by trial; only looked up
   std::unordered_map<std::string, StoredState> stored_;        // only looked up
+  std::vector<LocalResources> nodes_;                          // what each of them offers
   std::vector<std::optional<std::uint64_t>> joinings_;         // of each node; empty: lost
   std::vector<std::uint64_t> joined_;                          // how often, each node
-  ResourceAmounts capacity_;                                   // of a node
+  ResourceAmounts capacity_;                                   // of all of them together
 
   std::shared_ptr<MemoryGrid> grid_;
   CallbackCaller callbacks_;

@@ -106,13 +106,16 @@ Stage::Running* Stage::find(TrialId trial, std::uint32_t incarnation) {
   return running.launch.incarnation == incarnation ? &running : nullptr;
 }
 
-double Stage::share_of(const ResourceGrant& grant) const {
+// Of the whole cluster, its workers included.
+double Stage::share_of(const engine::Launch& launch) const {
+  ResourceAmounts granted = launch.grant.amounts;
+  for (const WorkerGrant& worker : launch.workers) granted += worker.resources.amounts;
   double share = 0;
-  for (const auto& [name, amount] : grant.amounts.amounts()) {
+  for (const auto& [name, amount] : granted.amounts()) {
     const std::int64_t all = capacity_.amount(name);
     if (all > 0) share = std::max(share, static_cast<double>(amount) / static_cast<double>(all));
   }
-  return share / static_cast<double>(cluster_.nodes);
+  return share;
 }
 
 void Stage::launch(engine::Launch& command) {
@@ -136,8 +139,9 @@ void Stage::launch(engine::Launch& command) {
                  .seed = trial.launch.seed,
                  .start_iteration = trial.launch.start_iteration,
                  .node = trial.launch.node,
-                 .resources = trial.launch.grant};
-  trial.share = share_of(trial.launch.grant);
+                 .resources = trial.launch.grant,
+                 .workers = trial.launch.workers};
+  trial.share = share_of(trial.launch);
   in_use_ += trial.share;
   begin(trial);
 }

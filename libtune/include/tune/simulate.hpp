@@ -14,10 +14,17 @@
 
 namespace tune {
 
+/// Some machines of a kind.
+struct NodeGroup {
+  std::int64_t nodes = 1;
+  LocalResources node = {.cpus = 1};  ///< What each of them offers, with its labels.
+};
+
 /// The machines of a simulation. All times are in simulated seconds, all chance is keyed by `seed`.
 struct Cluster {
   std::int64_t nodes = 1;
-  LocalResources node = {.cpus = 1};       ///< What each of them offers.
+  LocalResources node = {.cpus = 1};       ///< What each of them offers, with its labels.
+  std::vector<NodeGroup> more_nodes = {};  ///< Of other kinds, numbered behind those.
   std::optional<std::uint64_t> seed = {};  ///< Default: the experiment's.
 
   double startup_s = 0;  ///< Of each start of a trial.

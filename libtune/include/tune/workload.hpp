@@ -25,11 +25,12 @@ struct SimulatedStart {
   std::uint32_t incarnation = 0;  ///< Counts this trial's starts, from 1.
   std::uint64_t number = 0;       ///< Counts the starts of all trials, from 0 in their order.
   Config config = {};
-  std::uint64_t seed = 0;                ///< The trial's, as TrialContext::seed.
-  std::int64_t start_iteration = 0;      ///< Iterations done before this start.
-  std::optional<TrialId> clone_of = {};  ///< The trial whose checkpoint it takes over.
-  std::optional<NodeId> node = {};       ///< Where it runs.
-  ResourceGrant resources = {};          ///< What it was given.
+  std::uint64_t seed = 0;                 ///< The trial's, as TrialContext::seed.
+  std::int64_t start_iteration = 0;       ///< Iterations done before this start.
+  std::optional<TrialId> clone_of = {};   ///< The trial whose checkpoint it takes over.
+  std::optional<NodeId> node = {};        ///< Where it runs.
+  ResourceGrant resources = {};           ///< What it was given itself,
+  std::vector<WorkerGrant> workers = {};  ///< and each of its workers.
 };
 
 /// What one step would report, and how long it would take.

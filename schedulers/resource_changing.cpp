@@ -1,5 +1,6 @@
 #include <tune/schedulers/resource_changing.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -178,17 +179,32 @@ class ResourceChangingScheduler final : public TrialScheduler {
     for (const TrialId id : active) learn_request(context, id, base);
     if (options_.resources_allocation_function) {
       for (const auto& [id, request] : options_.resources_allocation_function(context, base)) {
-        if (base.contains(id)) give(context, id, ResourceAmounts(request));
+        if (base.contains(id)) give(context, id, plain_amounts(request));
       }
       return;
     }
-    const std::int64_t share = share_of(context, base);
+    // Where those stand that need certain nodes is not known: then nobody gets more.
+    const bool has_others = std::any_of(active.begin(), active.end(), [&](TrialId id) {
+      return !context.find(id)->request().is_plain();
+    });
+    const std::int64_t share = has_others ? 1 : share_of(context, base);
     for (const auto& [id, request] : base) give(context, id, multiplied(request, share));
   }
 
-  // A trial that was never given anything but what it asks for tells what that is.
+  static ResourceAmounts plain_amounts(const Resources& resources) {
+    const ResourceRequest request(resources);
+    if (!request.is_plain()) {
+      throw std::invalid_argument("resource_changing: labels and workers cannot be changed, got " +
+                                  request.describe());
+    }
+    return request.own.amounts;
+  }
+
+  // A trial that was never given anything but what it asks for tells what that is. One with labels
+  // or workers keeps what it has.
   void learn_request(const SchedulerContext& context, TrialId id,
                      std::map<TrialId, ResourceAmounts>& base) {
+    if (!context.find(id)->request().is_plain()) return;
     const ResourceAmounts& granted = context.find(id)->granted();
     if (!requests_.contains(id)) {
       if (context.find(id)->incarnation() == 0) {

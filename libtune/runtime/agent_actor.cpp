@@ -58,6 +58,7 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
         workers_->on_gone(message);
         quit_if_done();
       },
+      [this](TeamMail& mail) { on(mail); },
       [this](NodeNote& note) { self_->send(setup_.driver, std::move(note)); },
       [this](const EndNode&) { end(); },
   };
@@ -83,15 +84,31 @@ void NodeAgent::on(NodeTurn& turn) {
 }
 
 void NodeAgent::on(TrialNews& news) {
+  if (news.rank) {
+    std::optional<engine::TrialMessage> end = teams_.on_worker_news(news);
+    if (end) keep(*std::move(end));
+    return quit_if_done();
+  }
   for (engine::TrialMessage& message : news.messages) {
     if (const auto* warned = std::get_if<engine::Warned>(&message.report)) {
       if (warned->is_of_reserved_names) warned_.insert(message.trial);
     }
-    if (std::holds_alternative<engine::Ended>(message.report)) trials_.erase(message.trial);
-    news_.push_back(std::move(message));
+    if (std::holds_alternative<engine::Ended>(message.report)) {
+      trials_.erase(message.trial);
+      if (teams_.holds_back(message)) continue;
+    }
+    keep(std::move(message));
   }
+}
+
+void NodeAgent::keep(engine::TrialMessage message) {
+  news_.push_back(std::move(message));
   // What is in the mailbox now goes along.
   if (!std::exchange(flush_is_due_, true)) self_->send(self_, FlushNews{});
+}
+
+void NodeAgent::on(TeamMail& mail) {
+  if (workers_) teams_.pass_on(mail, *workers_);
 }
 
 void NodeAgent::launch(engine::Launch& launch) {
@@ -107,7 +124,11 @@ void NodeAgent::launch(engine::Launch& launch) {
   run.initial_checkpoint = setup_.resume_from;
   run.warns_of_reserved_names = !warned_.contains(id);
   if (workers_) {
-    trial.actor = workers_->start(std::move(run));
+    const bool has_team = !run.launch.workers.empty();
+    if (has_team) teams_.begin(run, node_);
+    const HostActor host = workers_->start(std::move(run));
+    if (has_team) teams_.set_trial(id, host);
+    trial.actor = host;
   } else {
     trial.actor = self_->spawn<caf::linked>(
         watch_trial, TrialSetup{self_, setup_.threads, std::move(run), setup_.stop_grace});
@@ -151,7 +172,7 @@ void NodeAgent::end() {
 }
 
 void NodeAgent::quit_if_done() {
-  if (!is_ending_ || !trials_.empty()) return;
+  if (!is_ending_ || !trials_.empty() || !teams_.is_empty()) return;
   if (workers_ && !workers_->is_empty()) return workers_->end();
   if (flush_is_due_) return;
   if (disk_) return self_->send(disk_, EndNode{});

@@ -12,6 +12,8 @@
 
 #include <tune/result.hpp>
 
+#include "runtime/worker_team.hpp"
+
 namespace tune::runtime {
 namespace {
 
@@ -131,6 +133,7 @@ TrialContext TrialProgress::context() const {
   context.checkpoint = start_checkpoint_;
   context.start_iteration = launch.start_iteration;
   context.stop_flag = link_->stop_flag();
+  context.worker_group = run_.team;
   return context;
 }
 

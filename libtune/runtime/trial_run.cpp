@@ -7,6 +7,7 @@
 
 #include <tune/track.hpp>
 
+#include "runtime/worker_team.hpp"
 #include "trial_progress.hpp"
 
 namespace tune::runtime {
@@ -223,10 +224,29 @@ engine::Ended run_function(const TrainableSpec& trainable, TrialProgress progres
   }
 }
 
+/// Ends the trial's parallel workers with the trial, whoever still has them.
+class TeamEnd {
+ public:
+  explicit TeamEnd(std::shared_ptr<WorkerTeam> team) : team_(std::move(team)) {}
+  TeamEnd(const TeamEnd&) = delete;
+  TeamEnd& operator=(const TeamEnd&) = delete;
+  ~TeamEnd() {
+    if (team_) team_->close();
+  }
+
+ private:
+  const std::shared_ptr<WorkerTeam> team_;
+};
+
 }  // namespace
 
 engine::Ended run_trial(const TrainableSpec& trainable, TrialRun run,
                         std::shared_ptr<TrialLink> link, KeptTrainable& kept) {
+  const engine::Launch& launch = run.launch;
+  if (!launch.workers.empty() && !run.team) {
+    run.team = make_thread_team(launch.trial_name, launch.workers);
+  }
+  const TeamEnd team_end(run.team);
   try {
     const bool is_function = static_cast<bool>(trainable.function);
     TrialProgress progress(std::move(run), std::move(link), is_function);

@@ -9,9 +9,9 @@ namespace tune::runtime {
 namespace {
 
 // Each kind of a variant has a name here, by its place; one that is added needs another.
-constexpr const char* command_kinds[] = {"start", "order", "end"};
+constexpr const char* command_kinds[] = {"start", "order", "end", "letter"};
 constexpr const char* order_kinds[] = {"proceed", "save", "pause", "stop", "acknowledgement"};
-constexpr const char* report_kinds[] = {"hello", "news", "bye"};
+constexpr const char* report_kinds[] = {"hello", "news", "bye", "letter"};
 constexpr const char* trial_report_kinds[] = {
     "started", "reported", "checkpoint", "checkpoint_failed",
     "warned",  "ended",    "saved",      "went_back"};
@@ -196,7 +196,8 @@ Json to_json(const TrialRun& run) {
           {"every", run.checkpoint.every},
           {"keep", run.checkpoint.keep},
           {"at_end", run.checkpoint.at_end},
-          {"warns", run.warns_of_reserved_names}};
+          {"warns", run.warns_of_reserved_names},
+          {"place", run.place ? Json{run.place->rank, run.place->size} : Json()}};
 }
 
 TrialRun run_from(const Json& json) {
@@ -209,6 +210,9 @@ TrialRun run_from(const Json& json) {
   json.at("keep").get_to(run.checkpoint.keep);
   json.at("at_end").get_to(run.checkpoint.at_end);
   json.at("warns").get_to(run.warns_of_reserved_names);
+  if (const Json& place = json.at("place"); !place.is_null()) {
+    run.place = TeamPlace{place.at(0), place.at(1)};
+  }
   return run;
 }
 
@@ -339,12 +343,17 @@ engine::TrialMessage message_from(const Json& json) {
   return message;
 }
 
+Json to_json(const TeamLetter& letter) { return {{"rank", letter.rank}, {"body", letter.body}}; }
+
+TeamLetter letter_from(const Json& json) { return {json.at("rank"), json.at("body")}; }
+
 struct CommandFields {
   Json operator()(const StartTrial& c) const {
     return {{"trainable", c.trainable}, {"run", to_json(c.run)}, {"plugins", c.plugins}};
   }
   Json operator()(const TrialOrder& c) const { return {{"order", to_json(c)}}; }
   Json operator()(const EndWorker&) const { return Json::object(); }
+  Json operator()(const TeamLetter& c) const { return to_json(c); }
 };
 
 struct WorkerReportFields {
@@ -356,6 +365,7 @@ struct WorkerReportFields {
         {"messages", std::move(messages)}, {"ending", r.is_ending}, {"reusable", r.is_reusable}};
   }
   Json operator()(const WorkerBye& r) const { return {{"fault", r.fault}}; }
+  Json operator()(const TeamLetter& r) const { return to_json(r); }
 };
 
 }  // namespace
@@ -378,8 +388,10 @@ WorkerCommand command_from_json(const Json& json) {
       return StartTrial{json.at("trainable"), run_from(json.at("run")), json.at("plugins")};
     case 1:
       return order_from(json.at("order"));
-    default:
+    case 2:
       return EndWorker{};
+    default:
+      return letter_from(json);
   }
 }
 
@@ -396,8 +408,10 @@ WorkerReport report_from_json(const Json& json) {
       json.at("reusable").get_to(news.is_reusable);
       return news;
     }
-    default:
+    case 2:
       return WorkerBye{json.at("fault")};
+    default:
+      return letter_from(json);
   }
 }
 

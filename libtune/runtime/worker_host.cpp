@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <utility>
 #include <variant>
 
@@ -50,6 +51,10 @@ HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
         settle();
       },
       [this](TrialOrders& orders) { follow(orders); },
+      [this](TeamMail& mail) { pass_on(mail); },
+      [this](const AbortWorker&) {
+        if (trial_ && !trial_->ended) break_off("was not needed any more");
+      },
       [this](const SocketBytes& message) {
         if (message.process == process_.id) on_bytes(message.bytes);
       },
@@ -123,21 +128,47 @@ void WorkerHost::prepare_trial(StartInWorker& start) {
 void WorkerHost::open_output() {
   const TrialRun& run = waiting_start_->run;
   const std::string& name = run.launch.trial_name;
-  const std::string label = name.substr(0, name.find('_'));  // its number
+  std::string label = name.substr(0, name.find('_'));  // its number
+  std::filesystem::path directory = run.experiment_path / name;
+  if (run.place) {
+    const std::string number = std::to_string(run.place->rank);
+    label += " worker " + number;
+    directory = directory / "workers" / number;
+  }
   setup_.stage->pump().begin(
-      process_.id, run.experiment_path / name, label,
+      process_.id, directory, std::move(label),
       [host = HostActor(self_), id = process_.id] { caf::anon_send(host, OutputReady{id}); });
 }
 
 void WorkerHost::start_trial() {
   StartInWorker start = *std::exchange(waiting_start_, std::nullopt);
   const engine::Launch& launch = start.run.launch;
-  trial_.emplace(
-      HostedTrial{launch, StepWatch(launch.horizon, TrialLink::Options{}.max_unacknowledged)});
+  trial_.emplace(HostedTrial{launch, start.run.place,
+                             StepWatch(launch.horizon, TrialLink::Options{}.max_unacknowledged)});
   send(StartTrial{setup_.trainable, std::move(start.run), setup_.plugins});
   set_deadline();
   TrialOrders orders = std::exchange(waiting_orders_, {});
   follow(orders);
+  for (TeamMail& mail : std::exchange(waiting_mail_, {})) pass_on(mail);
+}
+
+void WorkerHost::pass_on(TeamMail& mail) {
+  const engine::Launch* launch = waiting_start_ ? &waiting_start_->run.launch
+                                 : trial_       ? &trial_->launch
+                                                : nullptr;
+  if (launch == nullptr || mail.trial != launch->trial || mail.incarnation != launch->incarnation) {
+    return;  // for the trial that ran here before
+  }
+  if (waiting_start_) {
+    waiting_mail_.push_back(std::move(mail));
+  } else if (!trial_->ended) {
+    send(TeamLetter{mail.rank, std::move(mail.body)});
+  }
+}
+
+std::optional<std::size_t> WorkerHost::rank() const {
+  if (!trial_->place) return std::nullopt;
+  return trial_->place->rank;
 }
 
 void WorkerHost::follow(TrialOrders& orders) {
@@ -191,7 +222,9 @@ void WorkerHost::on(WorkerNews& news) {
       news.messages.pop_back();
     }
   }
-  if (!news.messages.empty()) self_->send(setup_.agent, TrialNews{std::move(news.messages)});
+  if (!news.messages.empty()) {
+    self_->send(setup_.agent, TrialNews{std::move(news.messages), rank()});
+  }
   if (ended) {
     trial_->has_own_end = true;
     trial_->is_reusable = news.is_reusable;
@@ -241,9 +274,10 @@ void WorkerHost::tell_end(Message first) {
   std::vector<engine::TrialMessage> messages;
   if (sequence == 0) messages.push_back({trial, incarnation, sequence++, engine::Started{}});
   messages.push_back({trial, incarnation, sequence, std::move(ended)});
+  TrialNews news{std::move(messages), rank()};
   trial_.reset();
   self_->send(setup_.agent, std::move(first));
-  self_->send(setup_.agent, TrialNews{std::move(messages)});
+  self_->send(setup_.agent, std::move(news));
 }
 
 // --- the process
@@ -282,6 +316,14 @@ void WorkerHost::on(const WorkerHello& hello) {
 
 void WorkerHost::on(WorkerBye& bye) {
   if (!bye.fault.empty()) setup_.stage->warn(std::move(bye.fault));
+}
+
+void WorkerHost::on(TeamLetter& letter) {
+  if (!trial_ || trial_->ended)
+    return break_off("wrote a letter of a trial that does not run there");
+  const engine::Launch& launch = trial_->launch;
+  self_->send(setup_.agent, TeamMail{launch.trial, launch.incarnation, !trial_->place.has_value(),
+                                     letter.rank, std::move(letter.body)});
 }
 
 void WorkerHost::break_off(std::string fault) {
@@ -387,6 +429,7 @@ std::string WorkerHost::describe_death() const {
   if (process_.pid != 0) message += std::to_string(process_.pid) + " ";
   if (!process_.fault.empty()) message += process_.fault + " and ";
   message += process_.exit;
+  if (trial_->place) return message;
   const std::int64_t iteration = trial_->watch.last_iteration();
   return message + (iteration > 0 ? " after iteration " + std::to_string(iteration)
                                   : " before it reported a result");
@@ -397,7 +440,8 @@ std::string WorkerHost::describe_death() const {
 void WorkerHost::set_deadline() {
   step_deadline_.reset();
   if (setup_.times.step_timeout.count() <= 0) return;
-  if (!trial_ || trial_->ended || !trial_->watch.is_at_work()) return;
+  // A worker of a trial has no steps: the trial that waits for it has.
+  if (!trial_ || trial_->ended || trial_->place || !trial_->watch.is_at_work()) return;
   step_deadline_ = Clock::now() + clock_time(setup_.times.step_timeout);
   wake_at(*step_deadline_);
 }

@@ -23,7 +23,7 @@ WorkerPool::WorkerPool(AgentActor::pointer agent, std::shared_ptr<ProcessStage> 
 
 WorkerPool::~WorkerPool() { caf::anon_send(guardian_, EndNode{}); }
 
-OrdersActor WorkerPool::start(TrialRun run) {
+HostActor WorkerPool::start(TrialRun run) {
   const WorkerRoster::Choice choice = roster_.assign(run.launch.grant);
   Worker& worker = workers_[choice.worker];
   if (choice.is_new) {

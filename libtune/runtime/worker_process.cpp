@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -34,7 +35,9 @@
 #include "runtime/guardian.hpp"
 #include "runtime/news_pace.hpp"
 #include "runtime/runner_pool.hpp"
+#include "runtime/team_member.hpp"
 #include "runtime/wire.hpp"
+#include "runtime/worker_team.hpp"
 #include "signal_watch.hpp"
 
 namespace tune::runtime {
@@ -79,6 +82,19 @@ void flush_output() {
   std::fflush(stderr);
 }
 
+/// What a trial says to its workers goes through its agent.
+class LetterTransport final : public TeamTransport {
+ public:
+  using Post = std::function<void(const TeamLetter&)>;
+  explicit LetterTransport(Post post) : post_(std::move(post)) {}
+
+  void send(std::size_t rank, TeamOrder order) override { post_({rank, to_json(order)}); }
+  [[nodiscard]] std::size_t most_bytes() const override { return max_frame_bytes / 2; }
+
+ private:
+  const Post post_;
+};
+
 bool is_good_end(engine::EndKind kind) {
   return kind == engine::EndKind::finished || kind == engine::EndKind::stopped ||
          kind == engine::EndKind::paused || kind == engine::EndKind::invalid ||
@@ -94,7 +110,11 @@ class Worker {
   void read_commands();
   void on(StartTrial& command);
   void on(TrialOrder& order);
+  void on(TeamLetter& letter);
   [[noreturn]] void on(EndWorker&);
+  void start_member(const TrialRun& run);
+  void end_member();
+  void post(const TeamLetter& letter);
   void on_told();
   void on_woken();
   void pass_on_news();
@@ -107,10 +127,12 @@ class Worker {
   FrameReader reader_;
   std::string trainable_;
   std::optional<RunnerPool> pool_;
-  std::mutex mutex_;                 // guards all below, and keeps what is sent in order
-  std::shared_ptr<TrialLink> link_;  // with the trial's thread; null between trials
+  std::mutex mutex_;                  // guards all below, and keeps what is sent in order
+  std::shared_ptr<TrialLink> link_;   // with the trial's thread; null between trials
+  std::shared_ptr<WorkerTeam> team_;  // the trial's; null if it has no workers
   NewsPace pace_;
   bool is_woken_ = false;
+  std::optional<TeamMember> member_;  // this process is a worker of a trial, or was the last one
 };
 
 void Worker::serve() {
@@ -147,8 +169,19 @@ void Worker::on(StartTrial& command) {
   }
   // Where the program was started, and not where the trial before has gone.
   [[maybe_unused]] const int changed = ::fchdir(directory_.get());
+  member_.reset();
   try {
     load_plugins(command.plugins);
+    if (command.run.place) return start_member(command.run);
+    if (!launch.workers.empty()) {
+      command.run.team = std::make_shared<WorkerTeam>(
+          launch.trial_name, launch.workers.size(),
+          std::make_unique<LetterTransport>([this](const TeamLetter& letter) { post(letter); }));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      team_ = command.run.team;
+    }
     if (!pool_ || trainable_ != command.trainable)
       pool_.emplace(find_trainable_of(command.trainable));
     trainable_ = command.trainable;
@@ -160,7 +193,62 @@ void Worker::on(StartTrial& command) {
   }
 }
 
+void Worker::start_member(const TrialRun& run) {
+  const std::size_t rank = run.place->rank;
+  std::shared_ptr<TrialLink> link;
+  {
+    const std::lock_guard lock(mutex_);
+    link = link_;
+  }
+  member_.emplace(TeamMember::Options{.rank = rank,
+                                      .size = run.place->size,
+                                      .resources = run.launch.grant,
+                                      .tell =
+                                          [this, rank](TeamWord word) {
+                                            post({rank, to_json(word)});
+                                          },
+                                      .after_end = [this] { end_member(); }});
+  link->tell(engine::Started{});
+}
+
+// On the member's thread, as the last that it does.
+void Worker::end_member() {
+  std::shared_ptr<TrialLink> link;
+  {
+    const std::lock_guard lock(mutex_);
+    link = link_;
+  }
+  if (link) link->tell(engine::Ended{engine::EndKind::stopped, {}});
+}
+
+void Worker::on(TeamLetter& letter) {
+  if (member_) return member_->order(team_order_from_json(letter.body));
+  std::shared_ptr<WorkerTeam> team;
+  {
+    const std::lock_guard lock(mutex_);
+    team = team_;
+  }
+  if (!team) return;
+  if (const auto died = letter.body.find("died"); died != letter.body.end()) {
+    team->on_death(letter.rank, died->get<std::string>());
+  } else {
+    team->hear(letter.rank, team_word_from_json(letter.body));
+  }
+}
+
+// @throws std::length_error if it is too long; the agent makes it a little longer.
+void Worker::post(const TeamLetter& letter) {
+  constexpr std::size_t room = 1024;
+  const std::string frame = encode_frame(to_json(WorkerReport(letter)));
+  if (frame.size() > max_frame_bytes - room) {
+    throw std::length_error(std::to_string(frame.size()) + " bytes");
+  }
+  const std::lock_guard lock(mutex_);
+  if (!send_all(socket_.get(), frame)) end_without_agent();
+}
+
 void Worker::on(TrialOrder& order) {
+  if (member_ && std::holds_alternative<engine::Stop>(order)) return member_->end();
   std::shared_ptr<TrialLink> link;
   {
     const std::lock_guard lock(mutex_);

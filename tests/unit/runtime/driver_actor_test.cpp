@@ -48,6 +48,7 @@ AgentActor::behavior_type fake_agent(AgentActor::pointer, Heard* heard) {
                                  turn.acknowledgements.end());
           },
           [](const TrialNews&) {},
+          [](const TeamMail&) {},
           [](const FlushNews&) {},
           [](const WorkerIdle&) {},
           [](const WorkerDied&) {},

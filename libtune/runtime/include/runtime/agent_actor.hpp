@@ -17,6 +17,7 @@
 #include "runtime/messages.hpp"
 #include "runtime/process_stage.hpp"
 #include "runtime/runner_pool.hpp"
+#include "runtime/team_hosts.hpp"
 #include "runtime/worker_pool.hpp"
 
 namespace tune::runtime {
@@ -40,7 +41,7 @@ struct AgentSetup {
 /// with an actor of its own, and passes orders and news on, in batches.
 class NodeAgent {
  public:
-  explicit NodeAgent(AgentActor::pointer self) : self_(self) {}
+  explicit NodeAgent(AgentActor::pointer self) : self_(self), teams_(self) {}
   AgentActor::behavior_type make_behavior(AgentSetup setup);
 
  private:
@@ -52,6 +53,8 @@ class NodeAgent {
 
   void on(NodeTurn& turn);
   void on(TrialNews& news);
+  void on(TeamMail& mail);
+  void keep(engine::TrialMessage message);
   void launch(engine::Launch& launch);
   /// Made when it is first needed.
   [[nodiscard]] DiskActor& disk();
@@ -68,6 +71,7 @@ class NodeAgent {
   NodeId node_;
   std::map<TrialId, RunningTrial> trials_;
   std::unique_ptr<WorkerPool> workers_;  // null: trials run on threads
+  TeamHosts teams_;
   std::vector<engine::TrialMessage> news_;
   std::set<TrialId> warned_;  // of reserved names in their metrics
   DiskActor disk_;            // see disk()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -62,10 +63,12 @@ struct WorkerGone {
   std::uint64_t trials = 0;
 };
 
-using AgentActor = caf::typed_actor<
-    caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>, caf::reacts_to<struct TrialNews>,
-    caf::reacts_to<struct FlushNews>, caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
-    caf::reacts_to<WorkerGone>, caf::reacts_to<struct NodeNote>, caf::reacts_to<EndNode>>;
+using AgentActor =
+    caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
+                     caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>,
+                     caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
+                     caf::reacts_to<WorkerGone>, caf::reacts_to<struct TeamMail>,
+                     caf::reacts_to<struct NodeNote>, caf::reacts_to<EndNode>>;
 
 /// The actor of a node that does what may take long on its disk. EndNode ends it, behind all that
 /// it was told before.
@@ -104,9 +107,18 @@ using TrialOrder =
 struct TrialOrders {
   std::vector<TrialOrder> orders;
 };
-/// What one trial told.
+/// What one trial told, or one of its parallel workers.
 struct TrialNews {
   std::vector<engine::TrialMessage> messages;
+  std::optional<std::size_t> rank = {};  ///< The worker's.
+};
+/// What the process of a trial says to one of its parallel workers, or the other way round.
+struct TeamMail {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  bool to_worker = true;
+  std::size_t rank = 0;  ///< The worker's.
+  Json body;             ///< See TeamLetter.
 };
 /// The agent to itself: pass on what has come in.
 struct FlushNews {};
@@ -244,6 +256,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeWarning)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeNote)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialOrders)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialNews)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TeamMail)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::FlushNews)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialSpoke)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::GraceOver)

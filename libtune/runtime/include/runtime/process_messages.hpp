@@ -51,6 +51,9 @@ struct OutputReady {
 struct OutputEnd {
   std::string stderr_end;
 };
+/// The agent to the host of a trial's parallel worker, whose trial is gone: its process is not
+/// worth waiting for.
+struct AbortWorker {};
 /// Those that a host's process takes the place of are gone: it may start.
 struct MayStart {};
 /// The guardian ended, and took the workers along.
@@ -62,13 +65,12 @@ inline constexpr char lost_guardian_text[] =
 /// A host to itself: look at the times.
 struct HostTimer {};
 
-using HostActor =
-    caf::typed_actor<caf::reacts_to<StartInWorker>, caf::reacts_to<MayStart>,
-                     caf::reacts_to<TrialOrders>, caf::reacts_to<SocketBytes>,
-                     caf::reacts_to<SocketClosed>, caf::reacts_to<WorkerSpawned>,
-                     caf::reacts_to<SpawnFailed>, caf::reacts_to<WorkerExited>,
-                     caf::reacts_to<GuardianLost>, caf::reacts_to<OutputReady>,
-                     caf::reacts_to<OutputEnd>, caf::reacts_to<HostTimer>, caf::reacts_to<EndNode>>;
+using HostActor = caf::typed_actor<
+    caf::reacts_to<StartInWorker>, caf::reacts_to<MayStart>, caf::reacts_to<TrialOrders>,
+    caf::reacts_to<TeamMail>, caf::reacts_to<AbortWorker>, caf::reacts_to<SocketBytes>,
+    caf::reacts_to<SocketClosed>, caf::reacts_to<WorkerSpawned>, caf::reacts_to<SpawnFailed>,
+    caf::reacts_to<WorkerExited>, caf::reacts_to<GuardianLost>, caf::reacts_to<OutputReady>,
+    caf::reacts_to<OutputEnd>, caf::reacts_to<HostTimer>, caf::reacts_to<EndNode>>;
 
 // ---- The guardian's actor ----
 
@@ -87,6 +89,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SocketCredit)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SocketSend)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SocketEnd)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::StartInWorker)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::AbortWorker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::MayStart)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::OutputReady)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::OutputEnd)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -15,6 +16,14 @@
 
 namespace tune::runtime {
 
+class WorkerTeam;
+
+/// A place among the parallel workers of a trial.
+struct TeamPlace {
+  std::size_t rank = 0;
+  std::size_t size = 0;
+};
+
 /// One start of a trial, as the thread that runs it needs it.
 struct TrialRun {
   engine::Launch launch;
@@ -25,6 +34,11 @@ struct TrialRun {
   std::filesystem::path initial_checkpoint = {};
   bool warns_of_reserved_names = true;  ///< Once a trial: false if an earlier start did.
   std::chrono::steady_clock::time_point (*now)() = &std::chrono::steady_clock::now;
+  /// Its parallel workers; null: threads are made where `launch` grants some.
+  std::shared_ptr<WorkerTeam> team = {};
+  /// If set, this is no start of a trial but of one of its workers, which only `launch`'s trial,
+  /// incarnation, node, name and grant say more of.
+  std::optional<TeamPlace> place = {};
 };
 
 /// A Trainable that a thread keeps from one trial to the next, for reset_config().

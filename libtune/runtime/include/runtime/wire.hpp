@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,9 +26,15 @@ struct StartTrial {
   TrialRun run;
   std::vector<std::string> plugins = {};  ///< Files to load before, in this order.
 };
+/// Between a trial and one of its parallel workers, through their agents. The body is a TeamOrder
+/// to the worker or a TeamWord from it, or {"died": text}.
+struct TeamLetter {
+  std::size_t rank = 0;
+  Json body;
+};
 /// No trial comes any more: clean up and end.
 struct EndWorker {};
-using WorkerCommand = std::variant<StartTrial, TrialOrder, EndWorker>;
+using WorkerCommand = std::variant<StartTrial, TrialOrder, EndWorker, TeamLetter>;
 
 // ---- A worker to its agent ----
 
@@ -43,7 +50,7 @@ struct WorkerNews {
 struct WorkerBye {
   std::string fault;
 };
-using WorkerReport = std::variant<WorkerHello, WorkerNews, WorkerBye>;
+using WorkerReport = std::variant<WorkerHello, WorkerNews, WorkerBye, TeamLetter>;
 
 [[nodiscard]] Json to_json(const WorkerCommand& command);
 [[nodiscard]] Json to_json(const WorkerReport& report);

@@ -69,6 +69,7 @@ class WorkerHost {
   };
   struct HostedTrial {
     engine::Launch launch;
+    std::optional<TeamPlace> place;  // set: one of its workers
     StepWatch watch;
     std::optional<engine::Ended> ended = {};  // known, and waiting for the trial's output
     bool has_own_end = false;                 // the worker told of it itself
@@ -83,10 +84,12 @@ class WorkerHost {
   void start_trial();
   void follow(TrialOrders& orders);
   void follow(TrialOrder& order);
+  void pass_on(TeamMail& mail);
   void on_bytes(const std::string& bytes);
   void on(const WorkerHello& hello);
   void on(WorkerNews& news);
   void on(WorkerBye& bye);
+  void on(TeamLetter& letter);
   void on_exit(std::string how);
   void await_other_end();
   void warn_of_late_fault();
@@ -106,6 +109,7 @@ class WorkerHost {
   /// Behind `first`, and forgets the trial.
   template <class Message>
   void tell_end(Message first);
+  [[nodiscard]] std::optional<std::size_t> rank() const;
   [[nodiscard]] bool is_reusable() const;
   [[nodiscard]] std::string describe_death() const;
   [[nodiscard]] bool is_alive() const { return process_.id != 0 && process_.exit.empty(); }
@@ -121,6 +125,7 @@ class WorkerHost {
   std::optional<HostedTrial> trial_;
   std::optional<StartInWorker> waiting_start_;  // until its output has a place
   TrialOrders waiting_orders_;
+  std::vector<TeamMail> waiting_mail_;
   std::uint64_t trials_ = 0;
   bool may_start_ = false;
   bool has_told_gone_ = false;

@@ -36,8 +36,8 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Whoever runs the trial from now on.
-  [[nodiscard]] OrdersActor start(TrialRun run);
+  /// Whoever runs the trial, or the worker of one, from now on.
+  [[nodiscard]] HostActor start(TrialRun run);
   void on_idle(std::uint64_t worker);
   void on_gone(const WorkerGone& message);
   /// Ends those that are idle. No trial may come any more.

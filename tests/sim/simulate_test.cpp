@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -163,6 +167,70 @@ TEST_CASE("a timeline is bounded, and written as CSV and SVG", "[simulate]") {
   CHECK(svg.str().find("incumbent") != std::string::npos);
   CHECK(svg.str().ends_with("</svg>\n"));
   CHECK(simulation.timeline.time_to(-1) == std::nullopt);
+}
+
+/// Where trials and their workers were, by the configuration's "kind".
+class Places final : public Workload {
+ public:
+  SimulatedSetup begin(const SimulatedStart& start) override {
+    std::set<std::uint64_t>& nodes = nodes_[start.config["kind"].get<std::string>()];
+    nodes.insert(start.node->value());
+    for (const WorkerGrant& worker : start.workers) nodes.insert(worker.node.value());
+    most_workers_ = std::max(most_workers_, start.workers.size());
+    return {};
+  }
+  SimulatedStep step(const SimulatedStart&, std::int64_t) override {
+    return {.metrics = {{"loss", 1.0}}, .done = true};
+  }
+  std::map<std::string, std::set<std::uint64_t>> nodes_;
+  std::size_t most_workers_ = 0;
+};
+
+TEST_CASE("a simulation has nodes of several kinds, with labels, and gangs", "[simulate]") {
+  Experiment experiment = small_experiment();
+  experiment.space = {{"kind", grid_search({"in_b", "spread", "anywhere"})}};
+  experiment.searcher = nullptr;
+  experiment.num_samples = 2;
+  experiment.resources.of = [](const Config& config) {
+    const auto kind = config["kind"].get<std::string>();
+    if (kind == "in_b") return Resources{.labels = {{"zone", "b"}}};
+    if (kind == "spread") {
+      return Resources{.workers = std::vector<Bundle>(2), .strategy = GangStrategy::strict_spread};
+    }
+    return Resources{};
+  };
+  const Cluster cluster{
+      .nodes = 2,
+      .node = {.cpus = 1},
+      .more_nodes = {{.nodes = 1, .node = {.cpus = 4, .labels = {{"zone", "b"}}}}}};
+  Places places;
+  const Simulation simulation = simulate(experiment, cluster, places);
+  REQUIRE(simulation.results.size() == 6);
+  for (const TrialResult& trial : simulation.results) CHECK(trial.state == TrialState::terminated);
+  CHECK(places.nodes_["in_b"] == std::set<std::uint64_t>{2});
+  CHECK(places.nodes_["spread"] == std::set<std::uint64_t>{0, 1, 2});
+  CHECK(places.most_workers_ == 2);
+}
+
+TEST_CASE("what no node of a simulated cluster can hold is refused", "[simulate]") {
+  const auto refusal = [](const Resources& resources, Cluster cluster) -> std::string {
+    Experiment experiment = small_experiment();
+    experiment.resources = resources;
+    try {
+      (void)simulate(experiment, cluster, falling());
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  CHECK(refusal({.labels = {{"zone", "c"}}}, slots(1)) ==
+        "resources: no node has label zone=c; the cluster says what its nodes offer");
+  CHECK(refusal({.workers = {{}}}, {.nodes = 2}) == "nothing was refused");
+  Cluster none = slots(1);
+  none.more_nodes = {{.nodes = 0}};
+  CHECK(refusal({}, none) == "cluster: more_nodes[0].nodes must be at least 1, is 0");
+  none.more_nodes = {{.node = {}}};
+  CHECK_THAT(refusal({}, none), Catch::Contains("more_nodes[0].node.cpus must be set"));
 }
 
 }  // namespace

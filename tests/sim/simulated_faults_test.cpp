@@ -99,10 +99,10 @@ class Trace final : public Callback {
 
 void print_faults(std::ostream& out, const Cluster& cluster, const Experiment& experiment) {
   out << experiment.scheduler->options().dump() << ", num_samples " << experiment.num_samples
-      << ", checkpoint.every " << experiment.checkpoint.every << ", max_failures "
-      << experiment.failure.max_failures << ", retry_pause "
-      << experiment.failure.retry_pause.count() << "\nnodes " << cluster.nodes << " with "
-      << cluster.node.cpus << " cpus, startup_s " << cluster.startup_s << ", save_s "
+      << ", workers " << experiment.resources.workers.size() << ", checkpoint.every "
+      << experiment.checkpoint.every << ", max_failures " << experiment.failure.max_failures
+      << ", retry_pause " << experiment.failure.retry_pause.count() << "\nnodes " << cluster.nodes
+      << " with " << cluster.node.cpus << " cpus, startup_s " << cluster.startup_s << ", save_s "
       << cluster.save_s << ", load_s " << cluster.load_s << ", straggler_sd "
       << cluster.straggler_sd << ", drop_chance " << cluster.drop_chance << ", step_failure_chance "
       << cluster.step_failure_chance << ", node_losses " << cluster.node_losses << ", suggestion_s "
@@ -176,6 +176,14 @@ Faulty run_faulty(std::uint64_t seed, std::ostream* trace = nullptr) {
   experiment.failure.max_failures = static_cast<std::int64_t>(random.below(4)) - 1;
   if (experiment.failure.max_failures < 0) experiment.time_budget = Time(200);
   experiment.failure.retry_pause = Time(static_cast<double>(random.below(2)));
+  if (random.below(3) == 0) {
+    // A gang, which may lose the nodes of some of its workers alone.
+    const auto slots =
+        static_cast<std::uint64_t>(cluster.nodes) * static_cast<std::uint64_t>(cluster.node.cpus);
+    experiment.resources.workers.resize(random.below(slots));
+    experiment.resources.strategy =
+        random.below(2) == 0 ? GangStrategy::pack : GangStrategy::spread;
+  }
   if (trace != nullptr) {
     print_faults(*trace, cluster, experiment);
     experiment.callbacks = {std::make_shared<Trace>(*trace)};

@@ -213,6 +213,25 @@ TEST_CASE("RS-01: a request larger than the machine is refused at once", "[RS-01
   CHECK(refusal([](Experiment& e) { e.resources.cpu = 4; }) == "nothing was refused");
 }
 
+TEST_CASE("RS-01: labels and gangs that this machine cannot hold are refused", "[RS-01]") {
+  CHECK_THAT(refusal([](Experiment& e) {
+               e.resources.labels = {{"zone", "c"}};
+             }),
+             Contains("no node has label zone=c") && Contains("the experiment's local says"));
+  CHECK(refusal([](Experiment& e) {
+          e.resources.labels = {{"zone", "c"}};
+          e.local.labels = {{"zone", "c"}};
+        }) == "nothing was refused");
+  CHECK_THAT(refusal([](Experiment& e) {
+               e.resources.workers = {{}, {.gpu = 3}};
+             }),
+             Contains("worker 1: requested 3 gpu, largest node 1 gpu"));
+  CHECK_THAT(refusal([](Experiment& e) { e.resources.workers = std::vector<Bundle>(4); }),
+             Contains("requested 5 cpu together, all nodes have 4 cpu"));
+  CHECK_THAT(refusal([](Experiment& e) { e.resources.workers = {{.cpu = -2}}; }),
+             Contains("resource workers[0].cpu is -2"));
+}
+
 TEST_CASE("RS-01: a request larger than what was discovered is refused with what was found",
           "[RS-01]") {
   CHECK_THAT(refusal([](Experiment& e) {

@@ -180,6 +180,37 @@ TEST_CASE("an allocation function of one's own decides instead", "[resource_chan
   CHECK(bench.scheduler->options().at("resources_allocation_function") == "custom");
 }
 
+TEST_CASE("trials with labels or workers keep what they have", "[resource_changing]") {
+  const Resources asked =
+      GENERATE(Resources{.labels = {{"zone", "a"}}}, Resources{.workers = {{}}});
+  SharingBench bench;
+  bench.run(4);
+  bench.context.find_mutable(TrialId{1})
+      ->set_request(std::make_shared<const ResourceRequest>(asked));
+  bench.context.set_new_trials(NewTrials::none);
+  bench.end(3);
+  bench.end(2);
+  CHECK(bench.changes == 0);  // nobody gets more beside it
+  bench.end(1);
+  CHECK_FALSE(bench.has.contains(1));
+  CHECK(bench.changes == 1);  // the last one
+}
+
+TEST_CASE("an allocation function cannot give labels or workers", "[resource_changing]") {
+  ResourceChangingOptions options;
+  options.resources_allocation_function = [](const SchedulerContext&, const auto& base) {
+    std::map<TrialId, Resources> wanted;
+    for (const auto& [id, request] : base) wanted[id] = {.workers = {{}}};
+    return wanted;
+  };
+  SharingBench bench(std::move(options));
+  bench.add(0);
+  bench.start(0);
+  CHECK_THROWS_WITH(bench.scheduler->on_trial_result(bench.context, *bench.context.find(TrialId{0}),
+                                                     Result(1.0, 1)),
+                    Contains("labels and workers cannot be changed"));
+}
+
 TEST_CASE("a restored scheduler knows who has what", "[resource_changing]") {
   SharingBench bench;
   bench.run(2);

@@ -35,7 +35,8 @@ struct ResourceChangingOptions {
 /// multiple of their own request, the largest with which all of them fit on the nodes that are
 /// there, each on one; so they grow as others end or pause, and shrink when one goes on or a node
 /// is lost. A trial whose resources change is saved and started again with the new ones at its next
-/// step boundary, so the trainable must have checkpoints. Each change is explained.
+/// step boundary, so the trainable must have checkpoints. Each change is explained. Trials that ask
+/// for labels or workers keep what they have, and while one of them is there nobody gets more.
 ///
 /// Departs from Ray in that trials do not grow while others may still come, in whole multiples of
 /// the request and not in single cores or devices, equal for all, and in that a share always fits

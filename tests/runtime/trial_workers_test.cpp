@@ -254,6 +254,53 @@ TEST_CASE("workers die with their trial", "[workers]") {
   CHECK(left.empty());
 }
 
+/// Waits for workers that never end.
+class Hangs : public Trainable {
+ public:
+  void setup(const Config& config) override { marks_ = config["marks"].get<std::string>(); }
+  Metrics step() override {
+    context().workers().run("spins", marks_);
+    return {};
+  }
+
+ private:
+  std::string marks_;
+};
+
+TEST_CASE("a call of workers that hangs ends with its trial's step_timeout", "[workers]") {
+  const TemporaryFolder folder;
+  const TemporaryFolder marks;
+  const SearchMark mark(folder.path());
+  Experiment experiment = with_workers(folder, Isolation::processes, 2);
+  experiment.space = {{"marks", choice({marks.path().string()})}};
+  experiment.step_timeout = std::chrono::milliseconds(400);
+  experiment.stop_grace = std::chrono::hours(1);
+  const ResultGrid results = tune_run<Hangs>(experiment);
+  REQUIRE(results.size() == 1);
+  CHECK_THAT(results[0].error, Contains("made no step within 0.4 s"));
+  std::vector<pid_t> left = descendants_of_search(folder.path());
+  std::erase(left, ::getpid());
+  CHECK(left.empty());
+}
+
+void trains_with_workers(const Config&) {
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<Json> answers = track::context().workers().run("descends", 1);
+    track::report({{"loss", answers.at(1).get<double>()}});
+  }
+}
+TUNE_REGISTER_FUNCTION(trains_with_workers);
+
+TEST_CASE("a train function has workers too", "[workers]") {
+  const Isolation isolation = GENERATE(Isolation::threads, Isolation::processes);
+  const TemporaryFolder folder;
+  Experiment experiment = with_workers(folder, isolation, 3);
+  const ResultGrid results = tune_run("trains_with_workers", experiment);
+  REQUIRE(results.size() == 1);
+  INFO(results[0].error);
+  CHECK(results[0].metrics.at("loss").as_double() == Approx(1 + 9.0 / 4));
+}
+
 class AsksLong : public Trainable {
  public:
   Metrics step() override {

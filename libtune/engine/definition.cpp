@@ -40,6 +40,7 @@ void require_pause(const std::string& field, std::chrono::duration<double> pause
 
 void check_failure_options(const FailureOptions& options) {
   require_at_least("failure.max_failures", options.max_failures, -1);
+  require_at_least("failure.max_node_failures", options.max_node_failures, -1);
   require_pause("failure.retry_pause", options.retry_pause);
   require_pause("failure.max_retry_pause", options.max_retry_pause);
   require_at_least("failure.max_experiment_failures", options.max_experiment_failures, -1);
@@ -187,6 +188,7 @@ EngineOptions engine_options(const TrainableSpec& trainable, const Experiment& e
   options.checkpoint = experiment.checkpoint;
   options.trainable_checkpoints = trainable.checkpoints;
   options.max_failures = experiment.failure.max_failures;
+  options.max_node_failures = experiment.failure.max_node_failures;
   options.retry_pause = experiment.failure.retry_pause;
   options.max_retry_pause = experiment.failure.max_retry_pause;
   options.max_experiment_failures = experiment.failure.max_experiment_failures;

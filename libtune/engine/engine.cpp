@@ -90,7 +90,7 @@ void Engine::Implementation::on(const NodeLeft& event) {
     } else if (interrupted_) {
       leave_unfinished(*record);
     } else {
-      make_pending(*record, reason);
+      go_back_after_loss(*record, reason);
     }
     carry_out_requests();
   }
@@ -102,6 +102,20 @@ void Engine::Implementation::cripple(TrialRecord& record, const std::string& rea
   run.lost_workers = reason;
   if (std::exchange(run.stop_sent, true)) return;
   emit(Stop{record.id(), run.incarnation, run.grant.node, false});
+}
+
+// No failure of the trial, unless it is what takes its nodes down.
+void Engine::Implementation::go_back_after_loss(TrialRecord& record, const std::string& reason) {
+  ++record.node_losses;
+  if (options_.max_node_failures < 0 || record.node_losses <= options_.max_node_failures) {
+    return make_pending(record, reason);
+  }
+  const std::string count = std::to_string(record.node_losses);
+  fail(record, "lost with its node " + count + (record.node_losses == 1 ? " time" : " times"),
+       reason + ": the trial was on " + count +
+           " lost nodes in a row without a new result, and max_node_failures is " +
+           std::to_string(options_.max_node_failures),
+       false);
 }
 
 void Engine::Implementation::on(const SuggestionReady& event) {

@@ -71,6 +71,7 @@ void Engine::Implementation::judge_again(TrialRecord& record, Result result) {
 
 void Engine::Implementation::judge(TrialRecord& record, Result result) {
   record.decided_until = result.training_iteration;
+  record.node_losses = 0;
   const bool is_reported_end = result.done;
   const Missing missing = missing_fields(result);
   const bool is_first = record.last.training_iteration == 0;

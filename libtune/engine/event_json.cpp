@@ -361,6 +361,7 @@ Json session_json(const EngineOptions& o) {
           {"checkpoint_at_end", o.checkpoint.at_end},
           {"trainable_checkpoints", o.trainable_checkpoints},
           {"max_failures", o.max_failures},
+          {"max_node_failures", o.max_node_failures},
           {"retry_pause", o.retry_pause.count()},
           {"max_retry_pause", o.max_retry_pause.count()},
           {"max_experiment_failures", o.max_experiment_failures},
@@ -387,6 +388,7 @@ EngineOptions with_session(EngineOptions options, const Json& session) {
   session.at("checkpoint_at_end").get_to(o.checkpoint.at_end);
   session.at("trainable_checkpoints").get_to(o.trainable_checkpoints);
   session.at("max_failures").get_to(o.max_failures);
+  o.max_node_failures = session.value("max_node_failures", std::int64_t{-1});
   o.retry_pause = Seconds(session.at("retry_pause").get<double>());
   o.max_retry_pause = Seconds(session.at("max_retry_pause").get<double>());
   session.at("max_experiment_failures").get_to(o.max_experiment_failures);

@@ -120,6 +120,7 @@ struct TrialRecord {
   Result last;                     // newest result of the current line
   std::int64_t decided_until = 0;  // up to here results were told and decided
   bool has_reported = false;
+  std::int64_t node_losses = 0;    // since its last new result
   std::optional<double> progress;  // the largest time_attr so far
   bool warned_progress = false;
   bool warned_nan_progress = false;

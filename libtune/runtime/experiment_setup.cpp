@@ -32,6 +32,7 @@ Json describe_resources(const Resources& resources) {
 
 Json describe_failure_options(const FailureOptions& options) {
   return {{"max_failures", options.max_failures},
+          {"max_node_failures", options.max_node_failures},
           {"retry_pause", options.retry_pause.count()},
           {"max_retry_pause", options.max_retry_pause.count()},
           {"max_experiment_failures", options.max_experiment_failures},

@@ -37,6 +37,10 @@ struct FailureOptions {
   /// Its slot is free meanwhile. Not after the loss of a node, which is no failure of the trial.
   std::chrono::duration<double> retry_pause = std::chrono::seconds(1);
   std::chrono::duration<double> max_retry_pause = std::chrono::seconds(60);
+  /// So many nodes in a row may be lost with a trial, without a new result of it in between; one
+  /// more ends it as `error`, since it may be what takes them down. -1: no limit. The loss of a
+  /// node counts for nothing else.
+  std::int64_t max_node_failures = 3;
   /// So many trials may end as `error`, for whatever reason; one more interrupts the experiment:
   /// what runs is saved and left unfinished, nothing new starts. -1: no limit.
   std::int64_t max_experiment_failures = -1;
@@ -101,6 +105,7 @@ struct Experiment {
   std::chrono::duration<double> kill_grace = std::chrono::seconds(5);
   /// How long a trial waits for a node that is big enough, where nodes may join; then it fails.
   std::chrono::duration<double> infeasible_timeout = std::chrono::minutes(10);
+};
 };
 
 }  // namespace tune

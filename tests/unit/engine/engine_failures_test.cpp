@@ -126,6 +126,31 @@ TEST_CASE("what is decided of a trial that waits for its retry does not cut the 
   CHECK(bench.launch(0).config == Config(Json{{"x", 7}}));
 }
 
+TEST_CASE("a trial that takes its nodes down ends as an error", "[engine]") {
+  EngineOptions options = minimise_loss();
+  options.max_node_failures = 2;
+  options.max_failures = -1;
+  EngineBench bench(options);
+  bench.join(0).suggest(0).report(0, 1).leave(0).join(1).leave(1).join(2);
+  CHECK(bench.given<Launch>().size() == 1);
+  SECTION("after so many without a new result") {
+    bench.report(0, 1).leave(2);  // it was told before
+    CHECK(bench.state(0).state == TrialState::error);
+    CHECK(bench.state(0).reason == "lost with its node 3 times");
+    CHECK_THAT(bench.state(0).error, Catch::Contains("max_node_failures is 2"));
+  }
+  SECTION("a new result begins the count anew") {
+    bench.report(0, 1).report(0, 2).leave(2).join(3).leave(3).join(4);
+    CHECK(bench.given<Launch>().size() == 1);
+    bench.leave(4);
+    CHECK(bench.state(0).state == TrialState::error);
+  }
+  SECTION("failures do not count") {
+    bench.end(0, EndKind::failed, "no").end(0, EndKind::failed, "no");
+    CHECK(bench.state(0).state != TrialState::error);
+  }
+}
+
 TEST_CASE("choosing a trial that waits for its retry leaves the slot free", "[engine]") {
   for (const bool is_paused : {false, true}) {
     EngineBench bench(with_pauses());

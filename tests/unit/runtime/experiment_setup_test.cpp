@@ -448,6 +448,7 @@ TEST_CASE("the definition holds all that a run was made of", "[experiment_setup]
   CHECK(definition.at("resources").at("cpu") == 0.5);
   CHECK(definition.at("stop") == experiment.stop.json());
   CHECK(definition.at("failure") == Json{{"max_failures", 3},
+                                         {"max_node_failures", 3},
                                          {"retry_pause", 0.5},
                                          {"max_retry_pause", 60.0},
                                          {"max_experiment_failures", 9},

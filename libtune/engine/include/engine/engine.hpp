@@ -35,8 +35,10 @@ struct EngineOptions {
   Resources resources;
   StopCriteria stop;
   CheckpointOptions checkpoint;
-  bool trainable_checkpoints = false;         ///< The trainable can save and load.
-  std::int64_t max_failures = 0;              ///< Retries of a trial; -1: no bound.
+  bool trainable_checkpoints = false;  ///< The trainable can save and load.
+  std::int64_t max_failures = 0;       ///< Retries of a trial; -1: no bound.
+  /// Nodes lost with a trial in a row, without a new result of it in between; -1: no bound.
+  std::int64_t max_node_failures = -1;
   Time retry_pause{0};                        ///< Before the first retry; doubles each time.
   Time max_retry_pause{60};                   ///< However often it doubles.
   std::int64_t max_experiment_failures = -1;  ///< One more error interrupts; -1: no bound.

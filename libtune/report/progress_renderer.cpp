@@ -93,10 +93,11 @@ std::vector<StyledLine> count_pieces(const TrialCounts& counts) {
 }
 
 // "cpu 2/4", "memory 1.5/16 GiB".
-std::vector<StyledLine> resource_pieces(const Progress& progress, Charset charset) {
+std::vector<StyledLine> resource_pieces(const ResourceAmounts& resources,
+                                        const ResourceAmounts& resources_in_use, Charset charset) {
   std::vector<StyledLine> pieces;
-  for (const auto& [name, total] : progress.resources.amounts()) {
-    const auto in_use = static_cast<double>(progress.resources_in_use.amount(name));
+  for (const auto& [name, total] : resources.amounts()) {
+    const auto in_use = static_cast<double>(resources_in_use.amount(name));
     const bool is_memory = name == "memory";
     if (is_memory && in_use == 0) continue;  // nobody asks for any
     const double unit = is_memory ? 1024.0 * 1024 * 1024 : 1000;
@@ -163,13 +164,32 @@ class Rows {
 
 Section status_section(const Progress& progress, const Screen& screen) {
   std::vector<StyledLine> pieces = count_pieces(progress.counts);
-  for (StyledLine& piece : resource_pieces(progress, screen.charset)) {
+  for (StyledLine& piece :
+       resource_pieces(progress.resources, progress.resources_in_use, screen.charset)) {
     pieces.push_back(std::move(piece));
   }
   Section section{flow(pieces, screen.columns, 0, 3)};
   if (!progress.waiting.empty()) {
     section.lines.insert(section.lines.begin(),
                          StyledLine("waiting: " + printable(progress.waiting, screen.charset)));
+  }
+  return section;
+}
+
+/// Empty if the driver's machine is all there is: the status says it then.
+Section node_section(const Progress& progress, const Screen& screen) {
+  Section section;
+  const bool has_remote = std::any_of(progress.nodes.begin(), progress.nodes.end(),
+                                      [](const NodeProgress& node) { return !node.is_local; });
+  if (!has_remote) return section;
+  for (const NodeProgress& node : progress.nodes) {
+    std::vector<StyledLine> pieces = {StyledLine("node " + std::to_string(node.id.value()) + ' ' +
+                                                 printable(node.name, screen.charset))};
+    for (StyledLine& piece :
+         resource_pieces(node.resources, node.resources_in_use, screen.charset)) {
+      pieces.push_back(std::move(piece));
+    }
+    section.lines.push_back(flow(pieces, screen.columns, 5, 3).front());
   }
   return section;
 }
@@ -191,6 +211,7 @@ std::vector<std::string> render_progress(const Progress& progress, const Screen&
   Section head{{head_line(progress, screen)}};
   Section status = status_section(progress, screen);
   Section best = best_section(progress, screen);
+  Section nodes = node_section(progress, screen);
   Section scheduler;
   if (!progress.scheduler.empty()) {
     scheduler.lines.emplace_back(printable(progress.scheduler, screen.charset), Style::faint);
@@ -211,13 +232,19 @@ std::vector<std::string> render_progress(const Progress& progress, const Screen&
   const std::size_t wanted = table_lines(progress);
   std::size_t table = rows.left() >= 2 ? rows.take(std::min<std::size_t>(wanted, 2)) : 0;
   for (Section* const section : {&status, &best, &failure, &scheduler}) rows.give(*section, 4);
+  rows.give(nodes, 8);
   if (table > 0) table += rows.take(wanted - table);
 
   std::vector<std::string> out;
   const auto show = [&](const std::vector<StyledLine>& lines, std::size_t shown) {
     for (std::size_t i = 0; i < shown; ++i) out.push_back(lines[i].text(screen));
   };
-  for (const Section* const section : {&head, &status, &best, &scheduler}) {
+  if (nodes.shown < nodes.lines.size() && nodes.shown > 0) {
+    const std::size_t left = nodes.lines.size() - --nodes.shown;
+    nodes.lines[nodes.shown++] =
+        StyledLine("     and " + std::to_string(left) + " more nodes", Style::faint);
+  }
+  for (const Section* const section : {&head, &status, &nodes, &best, &scheduler}) {
     show(section->lines, section->shown);
   }
   const std::vector<StyledLine> table_rows = render_table(progress, table, screen);
@@ -233,7 +260,10 @@ std::string render_line(const Progress& progress, Charset charset) {
   if (progress.remaining) time += ", " + remaining_text(*progress.remaining);
   pieces.emplace_back(time);
   for (StyledLine& piece : count_pieces(progress.counts)) pieces.push_back(std::move(piece));
-  for (StyledLine& piece : resource_pieces(progress, charset)) pieces.push_back(std::move(piece));
+  for (StyledLine& piece :
+       resource_pieces(progress.resources, progress.resources_in_use, charset)) {
+    pieces.push_back(std::move(piece));
+  }
   if (progress.best) {
     pieces.emplace_back("best " + best_value_text(progress, charset) + " (trial " +
                         trial_id_text(progress.best->id) + ")");

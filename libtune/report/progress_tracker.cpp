@@ -221,6 +221,7 @@ Progress ProgressTracker::snapshot(Progress::Seconds now) {
   if (progress.reasons.size() > max_reasons) progress.reasons.resize(max_reasons);
   progress.resources_in_use = status_.resources_in_use;
   progress.resources = status_.resources;
+  progress.nodes = status_.nodes;
   progress.scheduler = status_.scheduler;
   progress.waiting = status_.waiting;
   progress.end = end_;

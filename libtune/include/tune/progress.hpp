@@ -37,6 +37,16 @@ struct TrialFailure {
   std::filesystem::path path;  ///< Of the file with all of it.
 };
 
+/// A node that is there, and what of it is in use.
+struct NodeProgress {
+  NodeId id;
+  std::string name;  ///< Its host's.
+  std::int64_t pid = 0;
+  bool is_local = true;  ///< The driver's own machine, in the driver's process.
+  ResourceAmounts resources;
+  ResourceAmounts resources_in_use;
+};
+
 /// How an experiment stands at one moment. Small, however many trials there are.
 struct Progress {
   using Seconds = std::chrono::duration<double>;
@@ -63,6 +73,7 @@ struct Progress {
 
   ResourceAmounts resources_in_use;
   ResourceAmounts resources;         ///< Of all nodes that are there.
+  std::vector<NodeProgress> nodes;   ///< Those that are there and take part, by their id.
   std::string scheduler;             ///< What TrialScheduler::describe() says.
   std::string waiting;               ///< Why nothing runs though trials wait; empty if all is well.
   std::optional<ExperimentEnd> end;  ///< Set in the last report.

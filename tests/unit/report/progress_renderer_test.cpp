@@ -53,6 +53,32 @@ TEST_CASE("the same in a wide window", "[progress_renderer]") {
   CHECK(lines[0] == bar + "  12/27 trials  44 %  3:12  about 4:05 left");
 }
 
+TEST_CASE("nodes of other machines are listed, with what of them is in use",
+          "[progress_renderer]") {
+  const auto node = [](std::uint64_t id, bool is_local) {
+    NodeProgress node;
+    node.id = NodeId(id);
+    node.name = "host" + std::to_string(id);
+    node.is_local = is_local;
+    node.resources.set("cpu", 4000);
+    node.resources_in_use.set("cpu", 1000 * static_cast<std::int64_t>(id));
+    return node;
+  };
+  Progress progress = sample_progress();
+  progress.nodes = {node(0, true)};
+  CHECK(render(progress, 80) == render(sample_progress(), 80));
+  progress.nodes.push_back(node(1, false));
+  const Lines lines = render(progress, 80);
+  REQUIRE(lines.size() == 12);
+  CHECK(lines[2] == "node 0 host0  cpu 0/4");
+  CHECK(lines[3] == "node 1 host1  cpu 1/4");
+  for (std::uint64_t id = 2; id < 20; ++id) progress.nodes.push_back(node(id, false));
+  const Lines many = render(progress, 80, 40);
+  REQUIRE(many.size() == 18);
+  CHECK(many[8] == "node 6 host6  cpu 6/4");
+  CHECK(many[9] == "     and 13 more nodes");
+}
+
 TEST_CASE("a low window shows what matters most", "[progress_renderer]") {
   const Progress progress = sample_progress();
   const auto first_words = [&](std::size_t rows) {

@@ -21,6 +21,7 @@ namespace tune::report {
 struct RunStatus {
   ResourceAmounts resources_in_use;
   ResourceAmounts resources;
+  std::vector<NodeProgress> nodes = {};
   std::string scheduler;
   std::string waiting;
 };

@@ -114,6 +114,12 @@ void check_numbers(const Experiment& experiment) {
   require_seconds("stop_grace", experiment.stop_grace);
   require_seconds("kill_grace", experiment.kill_grace);
   require_seconds("infeasible_timeout", experiment.infeasible_timeout);
+  // A node answers a few times within it.
+  constexpr std::chrono::duration<double> least_node_timeout(0.1);
+  if (!(experiment.node_timeout >= least_node_timeout)) {
+    refuse_definition("node_timeout must be at least 0.1 s, is " +
+                      core::number_text(experiment.node_timeout.count()) + " s");
+  }
 }
 
 void check_objectives(const Experiment& experiment) {
@@ -196,6 +202,7 @@ EngineOptions engine_options(const TrainableSpec& trainable, const Experiment& e
   options.seed = info.seed;
   options.time_budget = experiment.time_budget;
   options.infeasible_timeout = experiment.infeasible_timeout;
+  options.fixed_cluster = experiment.cluster.listen.empty();
   return options;
 }
 

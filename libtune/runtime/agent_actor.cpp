@@ -16,7 +16,7 @@ namespace tune::runtime {
 namespace {
 
 DiskActor::behavior_type serve_disk(DiskActor::pointer self, const store::CheckpointStore& store,
-                                    const DriverActor& driver) {
+                                    const UpstreamActor& driver) {
   watch_for_faults(self);
   return {
       [=](const engine::DeleteCheckpoint& command) {
@@ -40,13 +40,14 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
     disk_ = nullptr;
     quit_if_done();
   });
-  if (setup_.processes) {
+  if (setup_.processes && setup_.takes_part) {
     workers_ = std::make_unique<WorkerPool>(self_, setup_.processes, setup_.worker_options,
                                             cores_to_divide(setup_.capacity));
   }
   const Host host = local_host();
   self_->send(setup_.driver,
-              NodeHello{host.name, host.ip, host.pid, setup_.capacity, self_, setup_.labels});
+              NodeHello{host.name, host.ip, host.pid, setup_.capacity, NodeActor(self_),
+                        setup_.labels, /*is_local=*/true, setup_.takes_part});
   return {
       [this](const NodeWelcome& welcome) { node_ = welcome.node; },
       [this](NodeTurn& turn) { on(turn); },
@@ -60,6 +61,7 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
       },
       [this](TeamMail& mail) { on(mail); },
       [this](NodeNote& note) { self_->send(setup_.driver, std::move(note)); },
+      [](const NodePing& ping) { return NodePong{ping.number}; },
       [this](const EndNode&) { end(); },
   };
 }

@@ -31,6 +31,9 @@ constexpr std::string_view own_prefix = "--tune-";
 constexpr const char* help_option = "tune-help";
 constexpr const char* resource_option = "tune-resource";
 constexpr const char* plugin_option = "tune-plugin";
+constexpr const char* label_option = "tune-label";
+constexpr const char* join_option = "tune-join";
+constexpr const char* stay_option = "tune-stay";
 
 struct OverrideOption {
   const char* name;        // behind "--"
@@ -43,6 +46,9 @@ struct OverrideOption {
 void check_name(const Experiment& experiment) { check_experiment_name(experiment.name); }
 void check_storage(const Experiment& experiment) { (void)resolve_storage(experiment.storage_path); }
 void check_local(const Experiment& experiment) { (void)local_capacity(experiment.local); }
+void check_listen(const Experiment& experiment) {
+  (void)parse_host_port(experiment.cluster.listen);
+}
 void check_request(const Experiment& experiment) { (void)ResourceRequest(experiment.resources); }
 
 void set_request(Experiment& experiment, double Resources::*field, const std::string& value) {
@@ -139,6 +145,27 @@ constexpr std::array override_options = {
                      e.local.custom[name] = amount;
                    },
                    check_local},
+    OverrideOption{label_option, "NAME=VALUE",
+                   "what this machine says of itself to trials that ask; once for each name",
+                   [](Experiment& e, Text value) {
+                     const auto [name, text] = label_value(value);
+                     e.local.labels[name] = text;
+                   },
+                   check_numbers},
+    OverrideOption{"tune-listen", "HOST:PORT",
+                   "let other machines take part: they run this program with --tune-join",
+                   [](Experiment& e, Text value) { e.cluster.listen = value; }, check_listen},
+    OverrideOption{"tune-insecure", nullptr,
+                   "listen where other machines can reach it, though whoever does can run code",
+                   [](Experiment& e, Text) { e.cluster.insecure = true; }, check_numbers},
+    OverrideOption{"tune-no-local", nullptr,
+                   "run no trials on this machine, only on nodes that join",
+                   [](Experiment& e, Text) { e.local.cpus = e.local.gpus = 0; }, check_numbers},
+    OverrideOption{"tune-node-timeout", "SECONDS", "a node that is silent for so long is lost",
+                   [](Experiment& e, Text value) {
+                     e.node_timeout = std::chrono::duration<double>(number_value(value));
+                   },
+                   check_numbers},
     OverrideOption{"tune-trial-cpus", "N", "cores for each trial",
                    [](Experiment& e, Text value) { set_request(e, &Resources::cpu, value); },
                    check_request},
@@ -163,6 +190,9 @@ po::options_description describe_options() {
       add(option.name, po::value<std::string>()->value_name(option.value_name), option.help);
     }
   }
+  add(join_option, po::value<std::string>()->value_name("HOST:PORT"),
+      "be a node of the driver that listens there, and run no experiment here");
+  add(stay_option, "with --tune-join: wait for the next experiment after the end of one");
   add(help_option, "print this and leave");
   return description;
 }
@@ -279,6 +309,9 @@ Override make_override(const po::option& read) {
 /// What may be given once.
 std::string key_of(const Override& given) {
   if (given.option.substr(2) == plugin_option) return text_of(given);
+  if (given.option.substr(2) == label_option) {
+    return given.option + "=" + label_value(given.value).first;
+  }
   if (given.option.substr(2) != resource_option) return given.option;
   return given.option + "=" + amount_value(given.value).first;
 }
@@ -288,6 +321,34 @@ void refuse_second(const std::vector<Override>& before, const Override& given) {
     if (key_of(other) != key_of(given)) continue;
     throw std::invalid_argument(text_of(given) + ": it is given twice, the other is " +
                                 text_of(other));
+  }
+}
+
+void take_node_option(const po::option& read, CommandLine& line) {
+  if (read.string_key == stay_option) {
+    line.stays = true;
+    return;
+  }
+  const Override given{"--" + read.string_key, read.value[0], nullptr};
+  if (line.join) {
+    throw std::invalid_argument(text_of(given) + ": it is given twice, the other is " +
+                                line.join->text());
+  }
+  name_in_errors(given, [&] {
+    line.join = parse_host_port(given.value);
+    if (line.join->port == 0) throw std::invalid_argument("want the port of a driver");
+  });
+}
+
+void check_node_options(const CommandLine& line) {
+  if (!line.join) {
+    if (line.stays) throw std::invalid_argument("--tune-stay: it is for --tune-join");
+    return;
+  }
+  for (const Override& given : line.overrides) {
+    if (given.option != "--tune-listen" && given.option != "--tune-no-local") continue;
+    throw std::invalid_argument("--tune-join=" + line.join->text() + " and " + text_of(given) +
+                                " exclude each other: a program is driver or node");
   }
 }
 
@@ -301,10 +362,16 @@ CommandLine parse_command_line(std::span<char* const> arguments) {
   line.asks_for_help = std::find(words.begin(), words.end(), help) != words.end();
   if (line.asks_for_help) return line;
   for (const std::string& word : words) {
-    Override given = make_override(read_word(known, word));
+    const po::option read = read_word(known, word);
+    if (read.string_key == join_option || read.string_key == stay_option) {
+      take_node_option(read, line);
+      continue;
+    }
+    Override given = make_override(read);
     refuse_second(line.overrides, given);
     line.overrides.push_back(std::move(given));
   }
+  check_node_options(line);
   return line;
 }
 

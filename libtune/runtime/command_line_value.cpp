@@ -64,6 +64,14 @@ std::pair<std::string, double> amount_value(const std::string& text) {
   throw std::invalid_argument("want a name and a number, such as licence=2");
 }
 
+std::pair<std::string, std::string> label_value(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw std::invalid_argument("want a name and a value, such as zone=a");
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 Resume resume_value(const std::string& text) {
   if (text == "automatic") return Resume::automatic;
   if (text == "never") return Resume::never;

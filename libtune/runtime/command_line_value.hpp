@@ -38,6 +38,9 @@ template <class Integer>
 /// "licence=2".
 [[nodiscard]] std::pair<std::string, double> amount_value(const std::string& text);
 
+/// "zone=a". The name must not be empty, the value may.
+[[nodiscard]] std::pair<std::string, std::string> label_value(const std::string& text);
+
 /// "automatic", "never", "fresh", "errored" or "restart_errored".
 [[nodiscard]] Resume resume_value(const std::string& text);
 

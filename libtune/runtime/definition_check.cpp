@@ -10,6 +10,7 @@
 #include "core/number_text.hpp"
 #include "engine/placement.hpp"
 #include "host.hpp"
+#include "runtime/cluster_link.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -44,6 +45,26 @@ void check_isolation(const TrainableSpec& trainable, const Experiment& experimen
   }
 }
 
+void check_cluster(const Experiment& experiment) {
+  const std::string& listen = experiment.cluster.listen;
+  if (listen.empty()) return;
+  const std::string what = "cluster.listen " + core::value_text(listen);
+  if (experiment.isolation == Isolation::threads) {
+    refuse(what + ": nodes run trials in worker processes, and isolation is Isolation::threads");
+  }
+  HostPort address;
+  try {
+    address = parse_host_port(listen);
+  } catch (const std::invalid_argument& error) {
+    refuse(what + ": " + error.what());
+  }
+  const std::string fault = explain_unusable_port(address);
+  if (!fault.empty()) refuse(what + ": cannot listen there: " + fault);
+  if (experiment.cluster.insecure || is_loopback(address.host)) return;
+  refuse(what + ": other machines can reach this address, and whoever does can run code here: " +
+         "use one of 127.0.0.1, or cluster.insecure (--tune-insecure) in a network that you trust");
+}
+
 void check_resume_from(const std::string& path) {
   if (path.empty()) return;
   std::error_code error;
@@ -63,6 +84,7 @@ void check_definition(const TrainableSpec& trainable, const Experiment& experime
   check_resume_from(experiment.resume_from);
   engine::check_checkpoints(trainable, experiment);
   check_isolation(trainable, experiment);
+  check_cluster(experiment);
 }
 
 void check_resources(const Experiment& experiment, const ResourceAmounts& capacity) {
@@ -73,7 +95,7 @@ void check_resources(const Experiment& experiment, const ResourceAmounts& capaci
   }
   engine::Placement placement;
   placement.add_node(NodeId{0}, {}, capacity, experiment.local.labels);
-  if (placement.is_feasible(request)) return;
+  if (placement.is_feasible(request) || !experiment.cluster.listen.empty()) return;
   std::string found = explain_capacity(experiment.local, request.total());
   if (!found.empty()) found = " (found here: " + found + ")";
   refuse("resources: " + placement.explain_infeasible(request) + found +

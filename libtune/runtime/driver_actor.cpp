@@ -38,6 +38,7 @@ DriverActor::behavior_type Driver::make_behavior(DriverSetup setup) {
   end_turn();
   return {
       [this](NodeHello& hello) { on(std::move(hello)); },
+      [this](const NodeLost& lost) { on(lost); },
       [this](NodeNews& news) { on(std::move(news)); },
       [this](NodeWarning& warning) {
         record_turn_.records.emplace_back(
@@ -78,10 +79,34 @@ void Driver::on(NodeHello hello) {
   node.origin.node_ip = std::move(hello.ip);
   node.origin.pid = hello.pid;
   node.capacity = hello.capacity;
+  if (hello.is_local) {
+    local_node_ = id;
+  } else {
+    record_turn_.records.emplace_back(
+        NodeNote{"node " + node_text(id) + " has joined with " + hello.capacity.describe()});
+  }
   self_->send(node.agent, NodeWelcome{id});
-  handle(engine::NodeJoined{id, std::move(hello.name), std::move(hello.capacity),
-                            std::move(hello.labels)});
+  if (hello.takes_part) {
+    handle(engine::NodeJoined{id, std::move(hello.name), std::move(hello.capacity),
+                              std::move(hello.labels)});
+  }
   end_turn();
+}
+
+void Driver::on(const NodeLost& lost) {
+  Node& node = nodes_.at(lost.node.value());
+  node.agent = nullptr;
+  node.turn = {};
+  record_turn_.records.emplace_back(
+      NodeNote{"node " + node_text(lost.node) + " is lost: " + lost.reason});
+  handle(engine::NodeLeft{lost.node});
+  end_turn();
+}
+
+std::string Driver::node_text(NodeId id) const {
+  const TrialInfo& origin = nodes_.at(id.value()).origin;
+  return std::to_string(id.value()) + " (" + origin.node + ", process " +
+         std::to_string(origin.pid) + ")";
 }
 
 void Driver::on(NodeNews news) {
@@ -280,6 +305,9 @@ report::RunStatus Driver::status() const {
     ResourceAmounts in_use = nodes_[i].capacity;
     in_use -= *free;
     status.resources_in_use += in_use;
+    const TrialInfo& origin = nodes_[i].origin;
+    status.nodes.push_back({NodeId{i}, origin.node, origin.pid, local_node_ == NodeId{i},
+                            nodes_[i].capacity, std::move(in_use)});
   }
   try {
     status.scheduler = setup_.engine->scheduler().describe();
@@ -296,10 +324,9 @@ void Driver::send_turn() {
   waiting_searcher_commands_ += searcher_turn_.commands.size();
   waiting_commits_ += record_turn_.records.size();
   waiting_records_ += record_turn_.records.size();
-  if (!nodes_.empty()) {
-    // All nodes so far see the same files: any one of them can do it.
+  if (local_node_) {
     for (engine::DeleteCheckpoint& deletion : std::exchange(deletions_, {})) {
-      nodes_.front().turn.commands.emplace_back(std::move(deletion));
+      nodes_[local_node_->value()].turn.commands.emplace_back(std::move(deletion));
     }
   }
   if (!searcher_turn_.commands.empty() || searcher_turn_.snapshot_after != 0) {
@@ -311,7 +338,8 @@ void Driver::send_turn() {
   }
   for (Node& node : nodes_) {
     if (node.turn.commands.empty() && node.turn.acknowledgements.empty()) continue;
-    self_->send(node.agent, std::exchange(node.turn, {}));
+    NodeTurn turn = std::exchange(node.turn, {});
+    if (node.agent) self_->send(node.agent, std::move(turn));
   }
 }
 

@@ -70,6 +70,7 @@ Json define(const TrainableSpec& trainable, const Experiment& experiment, std::u
        experiment.suggest_budget ? Json(experiment.suggest_budget->count()) : Json()},
       {"stop_grace", experiment.stop_grace.count()},
       {"kill_grace", experiment.kill_grace.count()},
+      {"node_timeout", experiment.node_timeout.count()},
   };
   const std::vector<std::string> constraints = experiment.space.constraints();
   if (!constraints.empty()) definition["constraints"] = constraints;
@@ -244,6 +245,8 @@ ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& expe
   setup.isolation = experiment.isolation;
   setup.times = {experiment.stop_grace, experiment.kill_grace, experiment.step_timeout};
   setup.reuse_workers = experiment.reuse_workers;
+  setup.cluster = experiment.cluster;
+  setup.node_timeout = experiment.node_timeout;
   setup.exit_on_signal = experiment.exit_on_signal;
   setup.verbosity = experiment.verbosity;
   setup.show_output = experiment.show_output;

@@ -15,6 +15,7 @@
 
 #include "given_overrides.hpp"
 #include "runtime/guardian.hpp"
+#include "runtime/serve_node.hpp"
 #include "worker_process.hpp"
 
 namespace tune {
@@ -49,6 +50,12 @@ std::vector<runtime::Override>& stored_overrides() {
   return overrides;
 }
 
+[[noreturn]] void serve_as_node(const runtime::CommandLine& line) {
+  Experiment given;
+  runtime::apply_overrides(line.overrides, given);
+  runtime::serve_node({*line.join, given.local, given.name, line.stays, given.verbosity > 0});
+}
+
 /// Keeps what is for tune, and leaves the rest in place.
 void take_options(int& argc, char** argv) {
   if (argc < 1) return;
@@ -58,6 +65,7 @@ void take_options(int& argc, char** argv) {
     std::cout << runtime::command_line_help() << std::flush;
     std::exit(EXIT_SUCCESS);
   }
+  if (line.join) serve_as_node(line);
   std::vector<runtime::Override>& overrides = stored_overrides();
   overrides.insert(overrides.end(), line.overrides.begin(), line.overrides.end());
   char** const end = std::copy(line.program_words.begin(), line.program_words.end(), argv + 1);

@@ -19,13 +19,16 @@
 
 #include <tune/tune_run.hpp>
 
+#include "actor_config.hpp"
 #include "live_output.hpp"
 #include "runtime/agent_actor.hpp"
 #include "runtime/callback_actor.hpp"
+#include "runtime/cluster_link.hpp"
 #include "runtime/driver_actor.hpp"
 #include "runtime/experiment_presence.hpp"
 #include "runtime/journal_actor.hpp"
 #include "runtime/messages.hpp"
+#include "runtime/node_gate.hpp"
 #include "runtime/resume_command.hpp"
 #include "runtime/runner_pool.hpp"
 #include "runtime/searcher_actor.hpp"
@@ -33,17 +36,6 @@
 
 namespace tune::runtime {
 namespace {
-
-/// A few threads that share one queue: our actors have little to do and leave the cores to the
-/// training code. Nothing is read from files or the command line.
-class ActorConfig final : public caf::actor_system_config {
- public:
-  explicit ActorConfig(bool uses_processes) {
-    if (uses_processes) load<caf::io::middleman>();  // reads their sockets; opens no port
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-threads", std::size_t{2});
-  }
-};
 
 /// Where trials run: one of the two, with the agent.
 struct Stage {
@@ -86,6 +78,8 @@ class Run {
   [[nodiscard]] int end(ExperimentEnd end);
 
  private:
+  /// Lets nodes of other machines join. @throws std::runtime_error if the port is taken.
+  void open_gate(const ExperimentSetup& setup, const DriverActor& driver);
   template <class Handle>
   Handle watch(Handle actor);
   void await(const caf::actor_addr& actor);
@@ -99,6 +93,8 @@ class Run {
   JournalActor journal_;
   CallbackActor callbacks_;
   AgentActor agent_;
+  NodeGateActor gate_;  // null: nobody may join
+  std::uint16_t port_ = 0;
   std::optional<SignalWatch> signals_;
 };
 
@@ -142,12 +138,45 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
                                 setup.reuse_workers};
   agent_setup.capacity = setup.capacity;
   agent_setup.labels = setup.labels;
+  const bool offers_something =
+      setup.capacity.amount("cpu") > 0 || setup.capacity.amount("gpu") > 0;
+  agent_setup.takes_part = setup.cluster.listen.empty() || offers_something;
   agent_setup.experiment_name = setup.info.name;
   agent_setup.experiment_path = setup.info.path;
   agent_setup.checkpoint = setup.checkpoint;
   agent_setup.resume_from = setup.resume_from;
   agent_setup.stop_grace = setup.times.stop_grace;
   agent_ = watch(system_.spawn(run_agent, std::move(agent_setup)));
+  if (!setup.cluster.listen.empty()) open_gate(setup, driver);
+}
+
+void Run::open_gate(const ExperimentSetup& setup, const DriverActor& driver) {
+  NodeOffer offer;
+  offer.experiment_name = setup.info.name;
+  offer.experiment_path = setup.info.path.string();
+  offer.experiment_id = setup.info.experiment_id;
+  offer.trainable = setup.trainable.key;
+  offer.plugins = setup.plugins;
+  offer.times = setup.times;
+  offer.reuse_workers = setup.reuse_workers;
+  offer.checkpoint = setup.checkpoint;
+  offer.resume_from = setup.resume_from.string();
+  offer.node_timeout = setup.node_timeout;
+  gate_ = watch(system_.spawn(keep_gate, NodeGateSetup{driver, std::move(offer)}));
+  HostPort address = parse_host_port(setup.cluster.listen);
+  const auto port = open_port(system_, gate_, address);
+  if (!port) throw std::runtime_error(port.error().message);
+  address.port = port_ = port.value();
+  self_->send(driver, NodeNote{"nodes may join at " + address.text()});
+  if (!is_loopback(address.host)) {
+    self_->send(driver,
+                NodeWarning{"whoever reaches " + address.text() +
+                            " can run code on this machine, since cluster.insecure is set"});
+  }
+  if (setup.verbosity > 0) {
+    LiveOutput().show("tune: " + setup.info.name + ": nodes may join: --tune-join " +
+                      address.text() + "\n");
+  }
 }
 
 Run::~Run() {
@@ -173,6 +202,11 @@ ExperimentEnd Run::wait() {
 }
 
 int Run::end(ExperimentEnd end) {
+  if (gate_) {
+    close_port(system_, gate_, port_);
+    self_->send(gate_, EndNode{});
+    await(gate_.address());
+  }
   self_->send(agent_, EndNode{});
   await(agent_.address());
   caf::anon_send_exit(searcher_, caf::exit_reason::user_shutdown);
@@ -208,6 +242,7 @@ RunOutcome run_actors(ExperimentSetup& setup) {
   // It outlives all actors: its end waits for processes that end once an actor has let go of them.
   const Stage stage = make_stage(setup);
   ActorConfig config(stage.processes != nullptr);
+  if (!setup.cluster.listen.empty()) configure_cluster(config);
   caf::actor_system system(config);
   Run run(system);
   try {

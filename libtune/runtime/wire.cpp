@@ -5,8 +5,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "wire_values.hpp"
+
 namespace tune::runtime {
 namespace {
+
+using runtime::to_json;  // else those below would hide it
 
 // Each kind of a variant has a name here, by its place; one that is added needs another.
 constexpr const char* command_kinds[] = {"start", "order", "end", "letter"};
@@ -134,6 +138,8 @@ engine::SavedValue saved_from(const Json& json) {
       json.at("size_bytes"), json.at("directory"), manifest_from(json.at("files"))};
 }
 
+}  // namespace
+
 Json to_json(const engine::Launch& launch) {
   Json saves = Json::array();
   for (const engine::SavedValue& saved : launch.saves) saves.push_back(to_json(saved));
@@ -163,7 +169,7 @@ Json to_json(const engine::Launch& launch) {
           {"horizon", to_json(launch.horizon)}};
 }
 
-engine::Launch launch_from(const Json& json) {
+engine::Launch launch_from_json(const Json& json) {
   engine::Launch launch;
   launch.trial = TrialId(json.at("trial").get<std::uint64_t>());
   json.at("incarnation").get_to(launch.incarnation);
@@ -188,6 +194,8 @@ engine::Launch launch_from(const Json& json) {
   return launch;
 }
 
+namespace {
+
 Json to_json(const TrialRun& run) {
   return {{"launch", to_json(run.launch)},
           {"experiment_name", run.experiment_name},
@@ -202,7 +210,7 @@ Json to_json(const TrialRun& run) {
 
 TrialRun run_from(const Json& json) {
   TrialRun run;
-  run.launch = launch_from(json.at("launch"));
+  run.launch = launch_from_json(json.at("launch"));
   json.at("experiment_name").get_to(run.experiment_name);
   run.experiment_path = json.at("experiment_path").get<std::string>();
   run.initial_checkpoint = json.at("initial_checkpoint").get<std::string>();
@@ -226,6 +234,8 @@ struct OrderFields {
   Json operator()(const Acknowledgement& o) const { return {{"count", o.count}}; }
 };
 
+}  // namespace
+
 Json to_json(const TrialOrder& order) {
   Json json = std::visit(OrderFields{}, order);
   json["kind"] = order_kinds[order.index()];
@@ -239,6 +249,8 @@ Json to_json(const TrialOrder& order) {
   return json;
 }
 
+namespace {
+
 template <class Order>
 Order addressed(const Json& json, Order order) {
   order.trial = TrialId(json.at("trial").get<std::uint64_t>());
@@ -247,7 +259,9 @@ Order addressed(const Json& json, Order order) {
   return order;
 }
 
-TrialOrder order_from(const Json& json) {
+}  // namespace
+
+TrialOrder order_from_json(const Json& json) {
   switch (kind_of(json, order_kinds)) {
     case 0: {
       engine::Proceed proceed;
@@ -270,6 +284,8 @@ TrialOrder order_from(const Json& json) {
     }
   }
 }
+
+namespace {
 
 // --- what a trial tells
 
@@ -325,6 +341,8 @@ engine::TrialReport trial_report_from(const Json& json) {
   }
 }
 
+}  // namespace
+
 Json to_json(const engine::TrialMessage& message) {
   Json json = std::visit(ReportFields{}, message.report);
   json["kind"] = trial_report_kinds[message.report.index()];
@@ -334,7 +352,7 @@ Json to_json(const engine::TrialMessage& message) {
   return json;
 }
 
-engine::TrialMessage message_from(const Json& json) {
+engine::TrialMessage trial_message_from_json(const Json& json) {
   engine::TrialMessage message;
   message.trial = TrialId(json.at("trial").get<std::uint64_t>());
   json.at("incarnation").get_to(message.incarnation);
@@ -342,6 +360,8 @@ engine::TrialMessage message_from(const Json& json) {
   message.report = trial_report_from(json);
   return message;
 }
+
+namespace {
 
 Json to_json(const TeamLetter& letter) { return {{"rank", letter.rank}, {"body", letter.body}}; }
 
@@ -387,7 +407,7 @@ WorkerCommand command_from_json(const Json& json) {
     case 0:
       return StartTrial{json.at("trainable"), run_from(json.at("run")), json.at("plugins")};
     case 1:
-      return order_from(json.at("order"));
+      return order_from_json(json.at("order"));
     case 2:
       return EndWorker{};
     default:
@@ -402,7 +422,7 @@ WorkerReport report_from_json(const Json& json) {
     case 1: {
       WorkerNews news;
       for (const Json& message : json.at("messages")) {
-        news.messages.push_back(message_from(message));
+        news.messages.push_back(trial_message_from_json(message));
       }
       json.at("ending").get_to(news.is_ending);
       json.at("reusable").get_to(news.is_reusable);

@@ -47,6 +47,16 @@ struct FailureOptions {
   bool fail_fast = false;  ///< The first trial that ends as `error` interrupts the experiment.
 };
 
+/// How other machines take part. Each runs the same program, with `--tune-join HOST:PORT`.
+struct ClusterOptions {
+  /// "HOST:PORT" where nodes may join, at any time; port 0 lets the system choose. Empty: none may,
+  /// and no port is opened.
+  std::string listen = {};
+  /// Lets `listen` be an address that other machines reach, though whoever reaches it can run code
+  /// here.
+  bool insecure = false;
+};
+
 /// A hyperparameter search: everything that tune_run() needs to know, with its defaults.
 struct Experiment {
   std::string name = {};          ///< Default: <trainable>_<time>_<random>, shown.
@@ -105,7 +115,9 @@ struct Experiment {
   std::chrono::duration<double> kill_grace = std::chrono::seconds(5);
   /// How long a trial waits for a node that is big enough, where nodes may join; then it fails.
   std::chrono::duration<double> infeasible_timeout = std::chrono::minutes(10);
-};
+  /// A node that is silent for so long is lost: its trials go on elsewhere from their checkpoints.
+  std::chrono::duration<double> node_timeout = std::chrono::seconds(15);
+  ClusterOptions cluster = {};
 };
 
 }  // namespace tune

@@ -40,21 +40,13 @@ struct Heard {
   }
 };
 
-AgentActor::behavior_type fake_agent(AgentActor::pointer, Heard* heard) {
+NodeActor::behavior_type fake_node(NodeActor::pointer, Heard* heard) {
   return {[](const NodeWelcome&) {},
           [=](const NodeTurn& turn) {
             heard->node.insert(heard->node.end(), turn.commands.begin(), turn.commands.end());
             heard->credit.insert(heard->credit.end(), turn.acknowledgements.begin(),
                                  turn.acknowledgements.end());
-          },
-          [](const TrialNews&) {},
-          [](const TeamMail&) {},
-          [](const FlushNews&) {},
-          [](const WorkerIdle&) {},
-          [](const WorkerDied&) {},
-          [](const WorkerGone&) {},
-          [](const NodeNote&) {},
-          [](const EndNode&) {}};
+          }};
 }
 
 /// Suggests the trial's number.
@@ -114,10 +106,14 @@ class DriverFixture {
     setup.max_waiting = max_waiting;
     setup.status_interval = status_interval;
     driver = keep(system_.spawn(drive, std::move(setup)));
+    join(heard);
+  }
+  /// Another node, of one slot.
+  void join(Heard& of_node, bool is_local = true, bool takes_part = true) {
     ResourceAmounts capacity;
     capacity.set("cpu", 1000);
-    const AgentActor agent = keep(system_.spawn(fake_agent, &heard));
-    tell(NodeHello{"host", "127.0.0.1", 42, capacity, agent});
+    const NodeActor node = keep(system_.spawn(fake_node, &of_node));
+    tell(NodeHello{"host", "127.0.0.1", 42, capacity, node, {}, is_local, takes_part});
   }
   template <class Message>
   void tell(Message message) {
@@ -377,6 +373,65 @@ TEST_CASE_METHOD(DriverFixture, "without a display no status is told", "[driver]
   scheduler().advance_time(std::chrono::hours(1));
   scheduler().run();
   CHECK(heard.statuses.empty());
+}
+
+TEST_CASE_METHOD(DriverFixture, "the trials of a node that is lost go on elsewhere", "[driver]") {
+  start(trials(1));
+  Heard other;
+  join(other, /*is_local=*/false);
+  tell_trial(0, {engine::Started{}, result(1)});
+  tell(NodeLost{NodeId{0}, "its connection broke"});
+  REQUIRE(Heard::count<engine::Launch>(other.node) == 1);
+  CHECK(std::get<engine::Launch>(other.node[0]).incarnation == 2);
+  // What comes late of the first start counts for nothing, and gets no credit.
+  heard.credit.clear();
+  tell_trial(0, {result(2), engine::Ended{engine::EndKind::finished, {}}}, 2);
+  CHECK(Heard::count<engine::RecordResult>(heard.records) == 1);
+  CHECK(heard.credit.empty());
+  CHECK_FALSE(heard.over);
+  NodeNews news{NodeId{1}, {}};
+  news.messages.push_back({TrialId{0}, 2, 0, engine::Started{}});
+  news.messages.push_back({TrialId{0}, 2, 1, engine::Ended{engine::EndKind::finished, {}}});
+  tell(std::move(news));
+  REQUIRE(heard.over);
+  CHECK(heard.over->terminated_trials == 1);
+}
+
+TEST_CASE_METHOD(DriverFixture, "without a node the experiment waits", "[driver]") {
+  engine::EngineOptions options = trials(1);
+  options.fixed_cluster = false;
+  start(std::move(options), 10'000, Time(0.25));
+  tell(NodeLost{NodeId{0}, "its connection broke"});
+  scheduler().advance_time(std::chrono::seconds(1));
+  scheduler().run();
+  CHECK_FALSE(heard.over);
+  REQUIRE_FALSE(heard.statuses.empty());
+  CHECK(heard.statuses.back().waiting == "no node is there");
+  Heard other;
+  join(other, /*is_local=*/false);
+  CHECK(Heard::count<engine::Launch>(other.node) == 1);
+}
+
+TEST_CASE_METHOD(DriverFixture, "the driver's own machine deletes checkpoints, and no other",
+                 "[driver]") {
+  start(trials(1));
+  Heard other;
+  join(other, /*is_local=*/false);
+  RecordTurnDone done;
+  done.deletions = {{{"00000", "checkpoint_000001"}}};
+  tell(std::move(done));
+  CHECK(Heard::count<engine::DeleteCheckpoint>(heard.node) == 1);
+  CHECK(Heard::count<engine::DeleteCheckpoint>(other.node) == 0);
+}
+
+TEST_CASE_METHOD(DriverFixture, "a node that takes no part runs no trials", "[driver]") {
+  engine::EngineOptions options = trials(2);
+  options.fixed_cluster = false;
+  start(std::move(options));
+  Heard other;
+  join(other, /*is_local=*/true, /*takes_part=*/false);
+  CHECK(Heard::count<engine::Launch>(heard.node) == 1);
+  CHECK(Heard::count<engine::Launch>(other.node) == 0);
 }
 
 TEST_CASE_METHOD(DriverFixture, "a warning of a node is recorded", "[driver]") {

@@ -23,14 +23,15 @@
 namespace tune::runtime {
 
 struct AgentSetup {
-  DriverActor driver;
+  UpstreamActor driver;
   // One of them, with the one who runs the experiment.
   std::shared_ptr<RunnerPool> threads;
   std::shared_ptr<ProcessStage> processes;
   WorkerPoolOptions worker_options;  ///< For processes.
   ResourceAmounts capacity;
   Labels labels = {};
-  std::string experiment_name;
+  bool takes_part = true;  ///< False: it runs no trials, and only deletes checkpoints.
+  std::string experiment_name = {};
   std::filesystem::path experiment_path;  ///< Absolute.
   CheckpointOptions checkpoint;
   std::filesystem::path resume_from = {};  ///< A checkpoint for trials without one of their own.

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <tune/experiment.hpp>
+
+#include "runtime/host_port.hpp"
 
 namespace tune::runtime {
 
@@ -19,6 +22,8 @@ struct Override {
 struct CommandLine {
   bool asks_for_help = false;        ///< Then nothing else was looked at.
   std::vector<Override> overrides;   ///< As they were given. Each value is one that is allowed.
+  std::optional<HostPort> join;      ///< Be a node of this driver.
+  bool stays = false;                ///< As a node: for further experiments.
   std::vector<char*> program_words;  ///< What is not for tune, in its order.
 };
 

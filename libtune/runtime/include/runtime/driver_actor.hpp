@@ -49,18 +49,21 @@ class Driver {
 
  private:
   struct Node {
-    AgentActor agent;
+    NodeActor agent;           // null: it is lost
     TrialInfo origin;          // its name, address and process, for the records
     ResourceAmounts capacity;  // what it came with
     NodeTurn turn;             // what goes to it at the end of this turn
   };
 
   void on(NodeHello hello);
+  void on(const NodeLost& lost);
   void on(NodeNews news);
   void on(SearcherTurnDone done);
   void on(const TurnCommitted& turn);
   void on(RecordTurnDone done);
 
+  /// For people: two nodes may be on one machine.
+  [[nodiscard]] std::string node_text(NodeId id) const;
   [[nodiscard]] Time now() const;
   [[nodiscard]] bool is_behind() const;
   void handle(engine::Event event);
@@ -96,7 +99,8 @@ class Driver {
   store::EventNumber last_event_ = 0;
   SnapshotPace scheduler_pace_;
   SnapshotPace searcher_pace_;
-  std::vector<engine::DeleteCheckpoint> deletions_;  // as long as no node is there for them
+  std::optional<NodeId> local_node_;                 // deletes checkpoints
+  std::vector<engine::DeleteCheckpoint> deletions_;  // as long as it is not there
   std::string fault_;                                // what breaks the experiment off
   std::optional<ExperimentEnd> end_;
 };

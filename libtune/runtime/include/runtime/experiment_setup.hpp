@@ -36,6 +36,8 @@ struct ExperimentSetup {
   std::shared_ptr<report::CallbackHub> hub;               // with the callbacks' actor
   ResourceAmounts capacity;                               ///< Of this machine.
   Labels labels;                                          ///< Of this machine.
+  ClusterOptions cluster;
+  std::chrono::duration<double> node_timeout{0};
   CheckpointOptions checkpoint;
   Isolation isolation = Isolation::processes;
   WorkerTimes times;

@@ -63,12 +63,22 @@ struct WorkerGone {
   std::uint64_t trials = 0;
 };
 
+/// Are you there? The agent itself answers.
+struct NodePing {
+  std::uint64_t number = 0;
+};
+struct NodePong {
+  std::uint64_t number = 0;
+};
+
+/// A node, as the driver knows it: its agent, or who stands for one on another machine.
+using NodeActor = caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>>;
 using AgentActor =
-    caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
-                     caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>,
-                     caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
-                     caf::reacts_to<WorkerGone>, caf::reacts_to<struct TeamMail>,
-                     caf::reacts_to<struct NodeNote>, caf::reacts_to<EndNode>>;
+    NodeActor::extend<caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>,
+                      caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
+                      caf::reacts_to<WorkerGone>, caf::reacts_to<struct TeamMail>,
+                      caf::reacts_to<struct NodeNote>, caf::replies_to<NodePing>::with<NodePong>,
+                      caf::reacts_to<EndNode>>;
 
 /// The actor of a node that does what may take long on its disk. EndNode ends it, behind all that
 /// it was told before.
@@ -83,8 +93,15 @@ struct NodeHello {
   std::string ip;
   std::int64_t pid = 0;
   ResourceAmounts capacity;
-  AgentActor agent;
+  NodeActor agent;
   Labels labels = {};
+  bool is_local = true;    ///< In the driver's process.
+  bool takes_part = true;  ///< False: it runs no trials.
+};
+/// A node is gone for good, and with it all that ran there.
+struct NodeLost {
+  NodeId node;
+  std::string reason;
 };
 /// What trials of a node told, in order for each trial.
 struct NodeNews {
@@ -99,6 +116,10 @@ struct NodeWarning {
 struct NodeNote {
   std::string text;
 };
+
+/// Whom an agent serves: the driver, or who stands for it on another machine.
+using UpstreamActor = caf::typed_actor<caf::reacts_to<NodeHello>, caf::reacts_to<NodeNews>,
+                                       caf::reacts_to<NodeWarning>, caf::reacts_to<NodeNote>>;
 
 // ---- An agent and the actor of each running trial ----
 
@@ -232,11 +253,10 @@ using JournalActor = caf::typed_actor<caf::reacts_to<RecordTurn>, caf::reacts_to
 struct StatusDue {};
 
 using DriverActor =
-    caf::typed_actor<caf::reacts_to<NodeHello>, caf::reacts_to<NodeNews>,
-                     caf::reacts_to<NodeWarning>, caf::reacts_to<NodeNote>,
-                     caf::reacts_to<SearcherTurnDone>, caf::reacts_to<TurnCommitted>,
-                     caf::reacts_to<RecordTurnDone>, caf::reacts_to<engine::TimerFired>,
-                     caf::reacts_to<StatusDue>, caf::reacts_to<engine::StopRequested>>;
+    UpstreamActor::extend<caf::reacts_to<NodeLost>, caf::reacts_to<SearcherTurnDone>,
+                          caf::reacts_to<TurnCommitted>, caf::reacts_to<RecordTurnDone>,
+                          caf::reacts_to<engine::TimerFired>, caf::reacts_to<StatusDue>,
+                          caf::reacts_to<engine::StopRequested>>;
 
 /// The driver to the one who runs the experiment: it is over.
 struct ExperimentOver {
@@ -246,11 +266,14 @@ struct ExperimentOver {
 }  // namespace tune::runtime
 
 // They stay within the process: CAF must not put them on a wire (it would damage doubles that are
-// not finite).
+// not finite). See runtime/node_messages.hpp for what crosses it.
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeTurn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeWelcome)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndNode)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeHello)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeLost)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodePing)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodePong)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeNews)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeWarning)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeNote)

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <caf/actor.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include "runtime/heartbeat.hpp"
+#include "runtime/node_messages.hpp"
+#include "runtime/node_wire.hpp"
+#include "runtime/process_stage.hpp"
+
+namespace tune::runtime {
+
+/// Told to the link's owner: the node's time with this driver is over, and nothing of it runs.
+struct NodeSessionOver {
+  enum class End {
+    over,     ///< The experiment has ended.
+    refused,  ///< By driver or node: trying again would bring nothing else.
+    lost,     ///< The driver is gone, or has given this node up.
+    left,     ///< As told by NodeLeaves.
+    fault,    ///< One of ours.
+  };
+  End end = End::lost;
+  std::string reason;
+};
+
+struct NodeLinkSetup {
+  FrameActor gate;  ///< The driver's.
+  caf::actor owner;
+  NodeIntroduction node;
+  std::shared_ptr<ProcessStage> stage;  // with the one who runs the node
+  bool is_shown = true;                 ///< Tell on stderr what happens.
+};
+
+/// A node's end of the connection to its driver. The agent takes it for the driver.
+///
+/// Once the driver is silent for too long, or says that it has given the node up, all that runs
+/// here is ended at once: it runs elsewhere by then.
+class NodeLink {
+ public:
+  explicit NodeLink(NodeLinkActor::pointer self) : self_(self) {}
+  NodeLinkActor::behavior_type make_behavior(NodeLinkSetup setup);
+
+ private:
+  void on(const NodeFrame& frame);
+  void on(ToNode message);
+  void on(const NodeOffer& offer);
+  void on(NodeNews& news);
+  void on_down(const caf::down_msg& down);
+  void look();
+  void send(const ToDriver& message);
+  void start_agent(const NodeOffer& offer);
+  /// Ends the agent, with all that runs, and then this actor. `farewell` is told to the driver.
+  void end(NodeSessionOver::End end, std::string reason,
+           const std::optional<ToDriver>& farewell = {});
+  void say_farewell();
+  void quit_if_done();
+
+  NodeLinkActor::pointer self_;
+  NodeLinkSetup setup_;
+  FrameActor peer_;  // the driver's end: the gate, until it has offered something
+  FrameJoiner frames_;
+  Heartbeat heartbeat_;
+  AgentActor agent_;
+  bool has_agent_ = false;  // it runs
+  bool is_connected_ = true;
+  bool waits_for_peer_ = false;  // to have heard the farewell, until
+  Heartbeat::Clock::time_point farewell_end_;
+  std::optional<NodeSessionOver> over_;
+  std::optional<ToDriver> farewell_;
+};
+
+/// The body of the actor.
+NodeLinkActor::behavior_type link_node(NodeLinkActor::stateful_pointer<NodeLink> self,
+                                       NodeLinkSetup setup);
+
+}  // namespace tune::runtime
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeSessionOver)

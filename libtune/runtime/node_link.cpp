@@ -1,0 +1,225 @@
+#include "runtime/node_link.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include <caf/all.hpp>
+
+#include <tune/registry.hpp>
+
+#include "actor_faults.hpp"
+#include "core/number_text.hpp"
+#include "live_output.hpp"
+#include "plugin_loader.hpp"
+#include "runtime/agent_actor.hpp"
+
+namespace tune::runtime {
+namespace {
+
+/// Until the driver has said how long a silence may last.
+constexpr std::chrono::seconds offer_time{10};
+/// How long the end waits for the driver to have heard of it.
+constexpr std::chrono::seconds last_words_time{2};
+
+/// Why this machine cannot use the driver's files; empty if it sees them.
+std::string explain_unseen_files(const NodeOffer& offer) {
+  const std::filesystem::path file =
+      std::filesystem::path(offer.experiment_path) / "experiment.json";
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object() && json.value("experiment_id", "") == offer.experiment_id) return {};
+  return "it does not see the driver's directory " + offer.experiment_path +
+         ": a file system that both share must be mounted at the same place";
+}
+
+void require_offer(const NodeOffer& offer) {
+  if (const std::string fault = explain_unseen_files(offer); !fault.empty()) {
+    throw std::invalid_argument(fault);
+  }
+  load_plugins(offer.plugins);
+  // A function that is not registered is found by its place in the program, which is the same.
+  if (!offer.trainable.starts_with("function:")) (void)detail::find_key(offer.trainable);
+}
+
+}  // namespace
+
+NodeLinkActor::behavior_type NodeLink::make_behavior(NodeLinkSetup setup) {
+  setup_ = std::move(setup);
+  peer_ = setup_.gate;
+  heartbeat_ = Heartbeat(offer_time, self_->clock().now());
+  self_->set_down_handler([this](const caf::down_msg& down) { on_down(down); });
+  self_->monitor(peer_);
+  send(setup_.node);
+  self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
+  return {
+      [this](const NodeHello&) { send(NodeReady{}); },
+      [this](NodeNews& news) { on(news); },
+      [this](NodeWarning& warning) { send(std::move(warning)); },
+      [this](NodeNote& note) { send(std::move(note)); },
+      [this](const NodeFrame& frame) { on(frame); },
+      [this](const HeartbeatDue&) { look(); },
+      [this](const NodeLeaves& leaves) { end(NodeSessionOver::End::left, leaves.reason, leaves); },
+  };
+}
+
+void NodeLink::on(const NodeFrame& frame) {
+  const auto sender = caf::actor_cast<FrameActor>(self_->current_sender());
+  if (!sender) return;
+  if (sender != peer_) {
+    // The gate has handed this node on.
+    if (peer_ != setup_.gate) return;
+    peer_ = sender;
+    self_->monitor(peer_);
+  }
+  heartbeat_.hear(self_->clock().now());
+  const auto json = frames_.add(frame);
+  try {
+    if (!json) throw std::invalid_argument(json.error().message);
+    if (*json) on(to_node_from_json(**json));
+  } catch (const std::exception& error) {
+    end(NodeSessionOver::End::lost, std::string("the driver sent ") + error.what());
+  }
+}
+
+void NodeLink::on(ToNode message) {
+  if (over_) return;
+  std::visit(
+      [this](auto& m) {
+        using Message = std::decay_t<decltype(m)>;
+        if constexpr (std::is_same_v<Message, NodeOffer>) {
+          on(m);
+        } else if constexpr (std::is_same_v<Message, NodeRefusal>) {
+          end(NodeSessionOver::End::refused, m.reason);
+        } else if constexpr (std::is_same_v<Message, NodeFenced>) {
+          end(NodeSessionOver::End::lost, "the driver has given this node up: " + m.reason,
+              NodeLeaves{"it was given up"});
+        } else if constexpr (std::is_same_v<Message, NodeOver>) {
+          end(NodeSessionOver::End::over, {}, NodeLeaves{});
+        } else if constexpr (std::is_same_v<Message, NodePing>) {
+          if (!has_agent_) return;
+          self_->request(agent_, std::chrono::seconds(10), m)
+              .then([this](const NodePong& pong) { send(pong); }, [](const caf::error&) {});
+        } else {
+          if (has_agent_) self_->send(agent_, std::move(m));
+        }
+      },
+      message);
+}
+
+void NodeLink::on(const NodeOffer& offer) {
+  if (has_agent_) return;
+  try {
+    require_offer(offer);
+  } catch (const std::exception& error) {
+    return end(NodeSessionOver::End::refused, error.what(), NodeRefusal{error.what()});
+  }
+  heartbeat_ = Heartbeat(offer.node_timeout, self_->clock().now());
+  start_agent(offer);
+  if (setup_.is_shown) {
+    LiveOutput().show("tune: node: joined experiment " + offer.experiment_name + " with " +
+                      setup_.node.capacity.describe() + "\n");
+  }
+}
+
+void NodeLink::start_agent(const NodeOffer& offer) {
+  AgentSetup setup;
+  setup.driver = UpstreamActor(self_);
+  setup.processes = setup_.stage;
+  setup.worker_options = {offer.trainable, offer.plugins, offer.times, offer.reuse_workers};
+  setup.capacity = setup_.node.capacity;
+  setup.labels = setup_.node.labels;
+  setup.experiment_name = offer.experiment_name;
+  setup.experiment_path = offer.experiment_path;
+  setup.checkpoint = offer.checkpoint;
+  setup.resume_from = offer.resume_from;
+  setup.stop_grace = offer.times.stop_grace;
+  agent_ = self_->spawn<caf::monitored>(run_agent, std::move(setup));
+  has_agent_ = true;
+}
+
+void NodeLink::on(NodeNews& news) {
+  if (over_) return;
+  auto begin = news.messages.begin();
+  while (begin != news.messages.end()) {
+    const auto left = static_cast<std::size_t>(news.messages.end() - begin);
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(left, max_node_items));
+    send(NodeNews{news.node, {std::make_move_iterator(begin), std::make_move_iterator(end)}});
+    begin = end;
+  }
+}
+
+void NodeLink::on_down(const caf::down_msg& down) {
+  if (agent_ && down.source == agent_.address()) {
+    has_agent_ = false;
+    if (!over_) {
+      end(NodeSessionOver::End::fault, "its agent ended: " + self_->system().render(down.reason));
+    }
+    return quit_if_done();
+  }
+  if (down.source != peer_.address()) return;  // the gate, whose part is over
+  waits_for_peer_ = is_connected_ = false;
+  end(NodeSessionOver::End::lost, "the connection to the driver broke");
+  quit_if_done();
+}
+
+void NodeLink::look() {
+  if (over_) {
+    if (self_->clock().now() < farewell_end_) return;  // the tick of a heartbeat
+    waits_for_peer_ = false;
+    return quit_if_done();
+  }
+  if (heartbeat_.is_lost(self_->clock().now())) {
+    return end(NodeSessionOver::End::lost, "nothing was heard of the driver for too long");
+  }
+  self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
+}
+
+void NodeLink::send(const ToDriver& message) {
+  if (over_) return;
+  for (NodeFrame& frame : to_frames(to_json(message))) self_->send(peer_, std::move(frame));
+}
+
+void NodeLink::end(NodeSessionOver::End end, std::string reason,
+                   const std::optional<ToDriver>& farewell) {
+  if (over_) return;
+  farewell_ = farewell;
+  over_ = NodeSessionOver{end, std::move(reason)};
+  if (has_agent_ && end == NodeSessionOver::End::over) {
+    self_->send(agent_, EndNode{});
+  } else if (has_agent_) {
+    self_->send_exit(agent_, caf::exit_reason::kill);
+  }
+  quit_if_done();
+}
+
+void NodeLink::say_farewell() {
+  const ToDriver farewell = *std::exchange(farewell_, {});
+  for (NodeFrame& frame : to_frames(to_json(farewell))) self_->send(peer_, std::move(frame));
+  // The driver's end goes once it has heard that.
+  waits_for_peer_ = is_connected_;
+  farewell_end_ = self_->clock().now() + last_words_time;
+  self_->delayed_send(self_, last_words_time, HeartbeatDue{});
+}
+
+void NodeLink::quit_if_done() {
+  if (!over_ || has_agent_) return;
+  if (farewell_) say_farewell();
+  if (waits_for_peer_) return;
+  caf::anon_send(setup_.owner, *over_);
+  self_->quit();
+}
+
+NodeLinkActor::behavior_type link_node(NodeLinkActor::stateful_pointer<NodeLink> self,
+                                       NodeLinkSetup setup) {
+  watch_for_faults(self);
+  return self->state.make_behavior(std::move(setup));
+}
+
+}  // namespace tune::runtime

@@ -1,0 +1,182 @@
+#include "runtime/remote_node.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include <caf/all.hpp>
+
+#include "actor_faults.hpp"
+#include "core/number_text.hpp"
+
+namespace tune::runtime {
+namespace {
+
+/// How long the end of an experiment waits for a node to say that it knows.
+constexpr std::chrono::seconds farewell_time{5};
+
+template <class T>
+std::vector<T> take_some(std::vector<T>& items) {
+  const auto end =
+      items.begin() + static_cast<std::ptrdiff_t>(std::min(items.size(), max_node_items));
+  std::vector<T> some(std::make_move_iterator(items.begin()), std::make_move_iterator(end));
+  items.erase(items.begin(), end);
+  return some;
+}
+
+}  // namespace
+
+RemoteNodeActor::behavior_type RemoteNode::make_behavior(RemoteNodeSetup setup) {
+  setup_ = std::move(setup);
+  heartbeat_ = Heartbeat(setup_.offer.node_timeout, self_->clock().now());
+  self_->set_down_handler([this](const caf::down_msg&) { end_connection("its connection broke"); });
+  self_->monitor(setup_.peer);
+  send(setup_.offer);
+  self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
+  return {
+      [this](const NodeWelcome& welcome) {
+        id_ = welcome.node;
+        if (state_ == State::joined) send(welcome);
+        tell_loss();
+        quit_if_done();
+      },
+      [this](NodeTurn& turn) { on(turn); },
+      [this](const NodeFrame& frame) { on(frame); },
+      [this](const HeartbeatDue&) { look(); },
+      [this](const NodeCameAgain&) { end_connection("it came again"); },
+      [this](const EndNode&) { end(); },
+  };
+}
+
+void RemoteNode::on(NodeTurn& turn) {
+  if (state_ != State::joined) return;
+  do {
+    send(NodeTurn{take_some(turn.commands), take_some(turn.acknowledgements)});
+  } while (!turn.commands.empty() || !turn.acknowledgements.empty());
+}
+
+void RemoteNode::on(const NodeFrame& frame) {
+  if (caf::actor_cast<FrameActor>(self_->current_sender()) != setup_.peer) return;
+  heartbeat_.hear(self_->clock().now());
+  const auto json = frames_.add(frame);
+  std::string fault;
+  if (!json) {
+    fault = json.error().message;
+  } else if (*json) {
+    try {
+      return on(to_driver_from_json(**json));
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+  }
+  if (fault.empty()) return;
+  send(NodeFenced{"it sent " + fault});
+  end_connection("it sent " + fault);
+}
+
+void RemoteNode::on(ToDriver message) {
+  if (state_ == State::fenced) {
+    if (const auto* news = std::get_if<NodeNews>(&message)) {
+      late_messages_ += news->messages.size();
+    }
+  }
+  std::visit(
+      [this](auto& m) {
+        using Message = std::decay_t<decltype(m)>;
+        if constexpr (std::is_same_v<Message, NodeReady>) {
+          if (state_ != State::offered) return;
+          state_ = State::joined;
+          was_told_ = true;
+          NodeHello hello{setup_.node.name,     setup_.node.ip,   setup_.node.pid,
+                          setup_.node.capacity, NodeActor(self_), setup_.node.labels};
+          hello.is_local = false;
+          self_->send(setup_.driver, std::move(hello));
+        } else if constexpr (std::is_same_v<Message, NodeRefusal>) {
+          tell_driver("node " + setup_.node.name + " refused to join: " + m.reason);
+          end_connection("it refused to join");
+        } else if constexpr (std::is_same_v<Message, NodeLeaves>) {
+          is_back_ = state_ == State::fenced;
+          end_connection(m.reason);
+        } else if constexpr (std::is_same_v<Message, NodeNews>) {
+          if (state_ != State::joined || !id_) return;
+          m.node = *id_;
+          self_->send(setup_.driver, std::move(m));
+        } else if constexpr (std::is_same_v<Message, NodeWarning> ||
+                             std::is_same_v<Message, NodeNote>) {
+          if (state_ == State::joined) self_->send(setup_.driver, std::move(m));
+        }
+      },
+      message);
+}
+
+void RemoteNode::look() {
+  if (state_ == State::ending) {
+    is_connected_ = false;
+    return quit_if_done();
+  }
+  if (state_ == State::fenced) return;
+  if (heartbeat_.is_lost(self_->clock().now())) {
+    lose("nothing was heard of it for " + core::number_text(setup_.offer.node_timeout.count()) +
+         " s");
+    return send(NodeFenced{loss_});
+  }
+  if (state_ == State::joined) send(NodePing{++pings_});
+  self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
+}
+
+void RemoteNode::send(const ToNode& message) {
+  for (NodeFrame& frame : to_frames(to_json(message))) self_->send(setup_.peer, std::move(frame));
+}
+
+void RemoteNode::tell_driver(std::string text) {
+  self_->send(setup_.driver, NodeNote{std::move(text)});
+}
+
+void RemoteNode::lose(const std::string& reason) {
+  if (state_ == State::fenced || state_ == State::ending) return;
+  state_ = State::fenced;
+  loss_ = reason;
+  tell_loss();
+}
+
+void RemoteNode::tell_loss() {
+  if (loss_.empty() || !id_ || std::exchange(is_loss_told_, true)) return;
+  self_->send(setup_.driver, NodeLost{*id_, loss_});
+}
+
+void RemoteNode::end_connection(const std::string& reason) {
+  lose(reason);
+  if (is_connected_ && (is_back_ || late_messages_ > 0)) {
+    tell_driver("node " + setup_.node.name + ", process " + std::to_string(setup_.node.pid) +
+                ", was back after it was lost: it was told to stop, " +
+                std::to_string(late_messages_) + " late messages of its trials were refused");
+  }
+  is_connected_ = false;
+  quit_if_done();
+}
+
+void RemoteNode::end() {
+  send(NodeOver{});
+  if (state_ == State::fenced) {
+    is_connected_ = false;  // it may be frozen, and nobody waits for it
+  } else {
+    state_ = State::ending;
+    self_->delayed_send(self_, farewell_time, HeartbeatDue{});
+  }
+  quit_if_done();
+}
+
+void RemoteNode::quit_if_done() {
+  // The driver answers each node that it was told of; before that it cannot be told of the loss.
+  const bool is_told = !was_told_ || is_loss_told_ || state_ == State::ending;
+  if (!is_connected_ && is_told) self_->quit();
+}
+
+RemoteNodeActor::behavior_type stand_for_node(RemoteNodeActor::stateful_pointer<RemoteNode> self,
+                                              RemoteNodeSetup setup) {
+  watch_for_faults(self);
+  return self->state.make_behavior(std::move(setup));
+}
+
+}  // namespace tune::runtime

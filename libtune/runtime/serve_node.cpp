@@ -1,0 +1,183 @@
+#include "runtime/serve_node.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <caf/all.hpp>
+#include <caf/io/all.hpp>
+
+#include <tune/registry.hpp>
+
+#include "actor_config.hpp"
+#include "builtins.hpp"
+#include "experiment_record.hpp"
+#include "host.hpp"
+#include "live_output.hpp"
+#include "runtime/cluster_link.hpp"
+#include "runtime/node_link.hpp"
+#include "runtime/node_wire.hpp"
+#include "runtime/process_stage.hpp"
+#include "signal_watch.hpp"
+
+namespace tune::runtime {
+namespace {
+
+using End = NodeSessionOver::End;
+
+class NodeConfig final : public ActorConfig {
+ public:
+  NodeConfig() : ActorConfig(/*uses_sockets=*/true) { configure_cluster(*this); }
+};
+
+/// The process of a node, from its start to its end.
+class NodeProcess {
+ public:
+  explicit NodeProcess(const NodeOptions& options);
+  /// Its exit code.
+  [[nodiscard]] int serve();
+
+ private:
+  static constexpr std::chrono::milliseconds first_pause{100};
+  static constexpr std::chrono::milliseconds longest_pause{2000};
+
+  [[nodiscard]] NodeIntroduction introduce() const;
+  /// Connects, and serves until it is over; without a driver at once.
+  [[nodiscard]] NodeSessionOver serve_driver();
+  [[nodiscard]] NodeSessionOver serve_gate(caf::actor_system& system, const FrameActor& gate,
+                                           const std::shared_ptr<ProcessStage>& stage);
+  void on_signal(int signal);
+  /// False if a signal came.
+  bool pause();
+  void say(const std::string& text) const;
+  void wait_for_driver(const std::string& reason);
+
+  NodeOptions options_;
+  NodeIntroduction introduction_;
+  std::string waiting_reason_;  // that was told last
+  std::chrono::milliseconds pause_ = first_pause;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable has_signal_;
+  int signal_ = 0;
+  NodeLinkActor link_;  // of the session that runs
+};
+
+NodeProcess::NodeProcess(const NodeOptions& options)
+    : options_(options), introduction_(introduce()) {}
+
+NodeIntroduction NodeProcess::introduce() const {
+  NodeIntroduction node;
+  const Host host = local_host();
+  node.build = this_build();
+  node.program = this_program();
+  node.node = draw_experiment_id();
+  node.name = host.name;
+  node.ip = host.ip;
+  node.pid = host.pid;
+  node.capacity = local_capacity(options_.local);
+  node.labels = options_.local.labels;
+  node.trainables = trainable_names();
+  node.experiment = options_.experiment;
+  return node;
+}
+
+void NodeProcess::on_signal(int signal) {
+  const std::lock_guard lock(mutex_);
+  signal_ = signal;
+  has_signal_.notify_all();
+  const std::string reason = signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM";
+  if (link_) caf::anon_send(link_, NodeLeaves{"it got " + reason});
+}
+
+bool NodeProcess::pause() {
+  std::unique_lock lock(mutex_);
+  has_signal_.wait_for(lock, pause_, [this] { return signal_ != 0; });
+  pause_ = std::min(pause_ * 2, longest_pause);
+  return signal_ == 0;
+}
+
+void NodeProcess::say(const std::string& text) const {
+  if (options_.is_shown) LiveOutput().show("tune: node: " + text + "\n");
+}
+
+void NodeProcess::wait_for_driver(const std::string& reason) {
+  if (reason == waiting_reason_) return;
+  waiting_reason_ = reason;
+  say("waits for a driver at " + options_.driver.text() + ": " + reason);
+}
+
+NodeSessionOver NodeProcess::serve_gate(caf::actor_system& system, const FrameActor& gate,
+                                        const std::shared_ptr<ProcessStage>& stage) {
+  caf::scoped_actor self(system);
+  NodeLinkSetup setup{gate, caf::actor_cast<caf::actor>(self), introduction_, stage,
+                      options_.is_shown};
+  {
+    const std::lock_guard lock(mutex_);
+    if (signal_ != 0) return {End::left, {}};
+    link_ = self->spawn<caf::monitored>(link_node, std::move(setup));
+  }
+  std::optional<NodeSessionOver> over;
+  while (!over) {
+    self->receive([&](NodeSessionOver& message) { over = std::move(message); },
+                  [&](const caf::down_msg& down) {
+                    over = NodeSessionOver{End::fault, system.render(down.reason)};
+                  });
+  }
+  const std::lock_guard lock(mutex_);
+  link_ = nullptr;
+  return std::move(*over);
+}
+
+NodeSessionOver NodeProcess::serve_driver() {
+  const auto address = find_driver(options_.driver);
+  if (!address) {
+    wait_for_driver(address.error().message);
+    return {End::lost, {}};
+  }
+  // All of it is new for each connection: what is left of an earlier one, at either end, cannot be
+  // taken for part of this one. The stage outlives the actors: its end waits for all processes.
+  const auto stage = std::make_shared<ProcessStage>();
+  NodeConfig config;
+  caf::actor_system system(config);
+  const auto gate = connect_to_driver(system, *address);
+  if (!gate) {
+    wait_for_driver(gate.error().message);
+    return {End::lost, {}};
+  }
+  waiting_reason_.clear();
+  pause_ = first_pause;
+  return serve_gate(system, gate.value(), stage);
+}
+
+int NodeProcess::serve() {
+  const SignalWatch watch([this](int signal) { on_signal(signal); });
+  while (true) {
+    const NodeSessionOver over = serve_driver();
+    if (!over.reason.empty()) {
+      say((over.end == End::refused ? "refused: " : "") + over.reason);
+    }
+    if (over.end == End::refused || over.end == End::fault) return EXIT_FAILURE;
+    if (over.end == End::over) {
+      say("the experiment is over");
+      if (!options_.stays) return EXIT_SUCCESS;
+    }
+    if (over.end == End::left || !pause()) return 128 + signal_;
+  }
+}
+
+}  // namespace
+
+void serve_node(const NodeOptions& options) {
+  register_builtins();
+  NodeProcess node(options);
+  std::exit(node.serve());
+}
+
+}  // namespace tune::runtime

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <tune/json.hpp>
+
+#include "runtime/messages.hpp"
+
+/// The parts of messages that go to workers and to other machines alike.
+namespace tune::runtime {
+
+[[nodiscard]] Json to_json(const engine::Launch& launch);
+[[nodiscard]] Json to_json(const TrialOrder& order);
+[[nodiscard]] Json to_json(const engine::TrialMessage& message);
+
+// They throw what Json throws, or std::invalid_argument, for what is none.
+
+[[nodiscard]] engine::Launch launch_from_json(const Json& json);
+[[nodiscard]] TrialOrder order_from_json(const Json& json);
+[[nodiscard]] engine::TrialMessage trial_message_from_json(const Json& json);
+
+}  // namespace tune::runtime

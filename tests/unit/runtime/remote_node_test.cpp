@@ -1,0 +1,261 @@
+#include "runtime/remote_node.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <caf/all.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <catch2/catch.hpp>
+
+namespace tune::runtime {
+namespace {
+
+using Catch::Contains;
+
+/// What a node on another machine heard of the driver, and the driver of the node.
+struct HeardOfNode {
+  std::vector<ToNode> node;
+  std::vector<NodeHello> hellos;
+  std::vector<NodeLost> lost;
+  std::vector<engine::TrialMessage> news;
+  std::vector<std::string> notes;
+
+  template <class Message>
+  [[nodiscard]] std::size_t count() const {
+    std::size_t count = 0;
+    for (const ToNode& message : node) count += std::holds_alternative<Message>(message);
+    return count;
+  }
+};
+
+FrameActor::behavior_type fake_link(FrameActor::pointer, HeardOfNode* heard) {
+  return {[=](const NodeFrame& frame) {
+    FrameJoiner joiner;
+    heard->node.push_back(to_node_from_json(**joiner.add(frame)));
+  }};
+}
+
+DriverActor::behavior_type fake_driver(DriverActor::pointer, HeardOfNode* heard) {
+  return {[=](const NodeHello& hello) { heard->hellos.push_back(hello); },
+          [=](const NodeNews& news) {
+            heard->news.insert(heard->news.end(), news.messages.begin(), news.messages.end());
+          },
+          [](const NodeWarning&) {},
+          [=](const NodeNote& note) { heard->notes.push_back(note.text); },
+          [=](const NodeLost& lost) { heard->lost.push_back(lost); },
+          [](const SearcherTurnDone&) {},
+          [](const TurnCommitted&) {},
+          [](const RecordTurnDone&) {},
+          [](const engine::TimerFired&) {},
+          [](const StatusDue&) {},
+          [](const engine::StopRequested&) {}};
+}
+
+struct VirtualTimeConfig : caf::actor_system_config {
+  VirtualTimeConfig() { set("scheduler.policy", caf::atom("testing")); }
+};
+
+/// The driver's end of a node, with a virtual clock, and nobody real at either side.
+class RemoteNodeFixture {
+ public:
+  RemoteNodeFixture() {
+    RemoteNodeSetup setup;
+    driver_ = system_.spawn(fake_driver, &heard);
+    peer_ = system_.spawn(fake_link, &heard);
+    setup.driver = driver_;
+    setup.peer = peer_;
+    setup.node.name = "far";
+    setup.offer.node_timeout = std::chrono::seconds(15);
+    node_ = system_.spawn(stand_for_node, std::move(setup));
+    scheduler().run();
+  }
+  ~RemoteNodeFixture() {
+    heard.hellos.clear();  // they hold the actor
+    caf::anon_send_exit(driver_, caf::exit_reason::kill);
+    caf::anon_send_exit(peer_, caf::exit_reason::kill);
+    caf::anon_send_exit(node_, caf::exit_reason::kill);
+    scheduler().run();
+    system_.await_actors_before_shutdown(false);
+  }
+
+ protected:
+  void say(const ToDriver& message) {
+    for (NodeFrame& frame : to_frames(to_json(message))) say_frame(std::move(frame));
+  }
+  void say_frame(NodeFrame frame) {
+    caf::send_as(caf::actor_cast<caf::actor>(peer_), node_, std::move(frame));
+    scheduler().run();
+  }
+  void say_news(std::uint64_t sequence) {
+    say(NodeNews{NodeId{0}, {{TrialId{0}, 1, sequence, engine::Started{}}}});
+  }
+  template <class Message>
+  void tell(Message message) {
+    caf::anon_send(node_, std::move(message));
+    scheduler().run();
+  }
+  void join(std::uint64_t id = 4) {
+    say(NodeReady{});
+    tell(NodeWelcome{NodeId{id}});
+  }
+  void pass_seconds(int seconds) {
+    for (int i = 0; i < seconds; ++i) {
+      scheduler().advance_time(std::chrono::seconds(1));
+      scheduler().run();
+    }
+  }
+  void cut() {
+    caf::anon_send_exit(peer_, caf::exit_reason::kill);
+    scheduler().run();
+  }
+  [[nodiscard]] bool has_quit() {
+    return caf::actor_cast<caf::abstract_actor*>(node_)->getf(
+        caf::abstract_actor::is_terminated_flag);
+  }
+  caf::scheduler::test_coordinator& scheduler() {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
+  }
+
+  HeardOfNode heard;
+
+ private:
+  VirtualTimeConfig config_;
+  caf::actor_system system_{config_};
+  DriverActor driver_;
+  FrameActor peer_;
+  RemoteNodeActor node_;
+};
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a node joins once it has taken the offer", "[remote_node]") {
+  CHECK(heard.count<NodeOffer>() == 1);
+  CHECK(heard.hellos.empty());
+  say_news(0);  // from nowhere
+  join();
+  REQUIRE(heard.hellos.size() == 1);
+  CHECK(heard.hellos[0].name == "far");
+  CHECK_FALSE(heard.hellos[0].is_local);
+  CHECK(heard.count<NodeWelcome>() == 1);
+  CHECK(heard.news.empty());
+  say_news(0);
+  CHECK(heard.news.size() == 1);
+  say(NodeReady{});  // twice
+  CHECK(heard.hellos.size() == 1);
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a node that is silent for too long is lost, and fenced",
+                 "[remote_node]") {
+  join();
+  pass_seconds(14);
+  CHECK(heard.lost.empty());
+  CHECK(heard.count<NodePing>() >= 6);
+  say(NodePong{1});
+  pass_seconds(14);
+  CHECK(heard.lost.empty());
+  pass_seconds(4);
+  REQUIRE(heard.lost.size() == 1);
+  CHECK(heard.lost[0].node == NodeId{4});
+  CHECK_THAT(heard.lost[0].reason, Contains("nothing was heard of it for 15 s"));
+  CHECK(heard.count<NodeFenced>() == 1);
+  // It thaws: what it says is late.
+  say_news(1);
+  say_news(2);
+  CHECK(heard.news.empty());
+  CHECK_FALSE(has_quit());
+  cut();
+  CHECK(has_quit());
+  REQUIRE(heard.notes.size() == 1);
+  CHECK_THAT(heard.notes[0], Contains("2 late messages of its trials were refused"));
+  CHECK(heard.lost.size() == 1);
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a driver that was frozen itself does not blame its nodes",
+                 "[remote_node]") {
+  join();
+  scheduler().advance_time(std::chrono::minutes(10));
+  scheduler().run();
+  CHECK(heard.lost.empty());
+  pass_seconds(18);
+  CHECK(heard.lost.size() == 1);
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a connection that breaks is a loss", "[remote_node]") {
+  SECTION("of a node that has joined") {
+    join();
+    cut();
+    REQUIRE(heard.lost.size() == 1);
+    CHECK(heard.lost[0].reason == "its connection broke");
+    CHECK(has_quit());
+  }
+  SECTION("before it has taken the offer nobody hears of it") {
+    cut();
+    CHECK(heard.lost.empty());
+    CHECK(heard.hellos.empty());
+    CHECK(has_quit());
+  }
+  SECTION("before the driver has answered it is told of later") {
+    say(NodeReady{});
+    cut();
+    CHECK(heard.lost.empty());
+    tell(NodeWelcome{NodeId{9}});
+    REQUIRE(heard.lost.size() == 1);
+    CHECK(heard.lost[0].node == NodeId{9});
+    CHECK(has_quit());
+  }
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a node that comes again takes the place of what it was",
+                 "[remote_node]") {
+  join();
+  tell(NodeCameAgain{});
+  REQUIRE(heard.lost.size() == 1);
+  CHECK(heard.lost[0].reason == "it came again");
+  CHECK(has_quit());
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a node that sends what is no message is lost",
+                 "[remote_node]") {
+  join();
+  SECTION("garbage") { say_frame({"\xFF garbage", true}); }
+  SECTION("a message of unknown kind") { say_frame(to_frames(Json{{"kind", "gift"}}).front()); }
+  REQUIRE(heard.lost.size() == 1);
+  CHECK_THAT(heard.lost[0].reason, Contains("it sent "));
+  CHECK(heard.count<NodeFenced>() == 1);
+  CHECK(has_quit());
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "at the end of the experiment a node is told, and waited for",
+                 "[remote_node]") {
+  join();
+  tell(EndNode{});
+  CHECK(heard.count<NodeOver>() == 1);
+  CHECK_FALSE(has_quit());
+  SECTION("until it says so") { say(NodeLeaves{}); }
+  SECTION("for a bounded time") { pass_seconds(6); }
+  CHECK(has_quit());
+  CHECK(heard.lost.empty());
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a large turn goes in several messages", "[remote_node]") {
+  join();
+  NodeTurn turn;
+  for (std::uint64_t i = 0; i < 2 * max_node_items + 1; ++i) {
+    turn.acknowledgements.push_back({NodeId{4}, TrialId{i}, 1, i});
+  }
+  turn.commands.emplace_back(engine::Save{TrialId{0}, 1, NodeId{4}});
+  tell(std::move(turn));
+  CHECK(heard.count<NodeTurn>() == 3);
+  std::uint64_t next = 0;
+  for (const ToNode& message : heard.node) {
+    const auto* part = std::get_if<NodeTurn>(&message);
+    if (part == nullptr) continue;
+    for (const Acknowledgement& credit : part->acknowledgements) CHECK(credit.count == next++);
+  }
+  CHECK(next == 2 * max_node_items + 1);
+}
+
+}  // namespace
+}  // namespace tune::runtime

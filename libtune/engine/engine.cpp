@@ -1,5 +1,7 @@
 #include "engine/engine.hpp"
 
+#include <limits>
+
 #include <tune/error.hpp>
 
 #include "core/number_text.hpp"
@@ -81,7 +83,10 @@ void Engine::Implementation::on(const NodeLeft& event) {
     }
   }
   // All at once, so that no decision of the scheduler on one reaches for another that is gone too.
-  for (const TrialId id : lost) end_run(records_.at(id));
+  for (const TrialId id : lost) {
+    end_run(records_.at(id));
+    distrust_names(records_.at(id));
+  }
   for (const TrialId id : lost) {
     TrialRecord* record = find(id);
     if (!record || record->trial->state() != TrialState::running) continue;
@@ -102,6 +107,12 @@ void Engine::Implementation::cripple(TrialRecord& record, const std::string& rea
   run.lost_workers = reason;
   if (std::exchange(run.stop_sent, true)) return;
   emit(Stop{record.id(), run.incarnation, run.grant.node, false});
+}
+
+// A node that was lost may still be storing checkpoints of which nobody hears: no later one of the
+// trial gets a name without its incarnation.
+void Engine::Implementation::distrust_names(TrialRecord& record) {
+  record.stored_until = std::numeric_limits<std::int64_t>::max();
 }
 
 // No failure of the trial, unless it is what takes its nodes down.

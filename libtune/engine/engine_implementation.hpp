@@ -142,6 +142,7 @@ class Engine::Implementation {
   void retry_or_fail(TrialRecord& record, const std::string& error);
   void begin_retry_pause(TrialRecord& record);
   [[nodiscard]] Time retry_pause_after(std::int64_t failures) const;
+  static void distrust_names(TrialRecord& record);
   void go_back_after_loss(TrialRecord& record, const std::string& reason);
   void make_pending(TrialRecord& record, const std::string& reason, const std::string& error = {});
   void terminate(TrialRecord& record, const std::string& reason);

@@ -115,6 +115,7 @@ void Engine::Implementation::lose_all_nodes() {
   for (const TrialId id : lost) {
     keep_clone(records_.at(id));
     end_run(records_.at(id));
+    if (!options_.fixed_cluster) distrust_names(records_.at(id));
   }
   placement_ = Placement();
   context_.set_nodes({});

@@ -115,7 +115,8 @@ struct TrialRecord {
   Time awaited_since{0};
   std::vector<StoredCheckpoint> checkpoints;  // oldest first
   SavedValues saves;
-  std::int64_t stored_until = -1;  // the largest iteration of all that there ever were
+  // The largest iteration of all that there ever were; of any, once a node was lost with it.
+  std::int64_t stored_until = -1;
   std::string damage;              // what is wrong with the latest that was found damaged
   Result last;                     // newest result of the current line
   std::int64_t decided_until = 0;  // up to here results were told and decided

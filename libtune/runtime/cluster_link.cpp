@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <memory>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -21,7 +20,7 @@
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
 
-#include "core/number_text.hpp"
+#include "address_list.hpp"
 #include "runtime/descriptor.hpp"
 #include "runtime/node_messages.hpp"
 
@@ -33,24 +32,11 @@ namespace {
 constexpr caf::timespan caf_heartbeat = std::chrono::seconds(2);
 constexpr caf::timespan caf_timeout = std::chrono::seconds(30);
 
-constexpr std::chrono::milliseconds probe_time{2000};
+constexpr std::chrono::milliseconds connect_time{2000};
 constexpr std::chrono::seconds handshake_time{10};
 
-struct AddressListFree {
-  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-using AddressList = std::unique_ptr<addrinfo, AddressListFree>;
-
-Expected<AddressList> resolve(const HostPort& address) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  const int error =
-      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
-  if (error != 0) return Error{ErrorCode::not_found, ::gai_strerror(error)};
-  return AddressList(list);
-}
+// Under which CAF finds the gate: in place of a port, since there is one in a system.
+constexpr std::uint16_t gate_key = 1;
 
 bool is_loopback_address(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
@@ -63,27 +49,31 @@ bool is_loopback_address(const sockaddr& address) {
          (IN6_IS_ADDR_V4MAPPED(&six.sin6_addr) && six.sin6_addr.s6_addr[12] == 127);
 }
 
-std::string numeric(const addrinfo& entry) {
-  std::array<char, NI_MAXHOST> text{};
-  const int error = ::getnameinfo(entry.ai_addr, entry.ai_addrlen, text.data(), text.size(),
-                                  nullptr, 0, NI_NUMERICHOST);
-  return error == 0 ? std::string(text.data()) : std::string();
-}
-
-/// 0, or the errno with which a connection to that address failed.
-int try_connecting(const addrinfo& entry) {
-  const Descriptor socket(::socket(entry.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket) return errno;
-  if (::connect(socket.get(), entry.ai_addr, entry.ai_addrlen) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
+/// Connected, or the errno with which it failed.
+Descriptor try_connecting(const addrinfo& entry, int& error) {
+  Descriptor socket(::socket(entry.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  error = errno;
+  if (!socket) return {};
+  if (::connect(socket.get(), entry.ai_addr, entry.ai_addrlen) == 0) return socket;
+  error = errno;
+  if (error != EINPROGRESS) return {};
   pollfd ready{socket.get(), POLLOUT, 0};
-  const int count = ::poll(&ready, 1, static_cast<int>(probe_time.count()));
-  if (count == 0) return ETIMEDOUT;
-  if (count < 0) return errno;
-  int error = 0;
+  error = ETIMEDOUT;
+  if (::poll(&ready, 1, static_cast<int>(connect_time.count())) != 1) return {};
   socklen_t size = sizeof error;
   ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  return error;
+  return error == 0 ? std::move(socket) : Descriptor();
+}
+
+/// The actor that speaks CAF's protocol. It takes sockets that are connected already: then nothing
+/// of CAF's waits for a connection, and none is its own before the door word was said.
+caf::actor protocol_of(caf::actor_system& system) {
+  return system.middleman().named_broker<caf::io::basp_broker>(caf::atom("BASP"));
+}
+
+void set_up_socket(const Descriptor& socket) {
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 }  // namespace
@@ -127,55 +117,55 @@ void configure_cluster(caf::actor_system_config& config) {
              std::vector<std::string>{"tune/" + std::to_string(node_protocol)});
 }
 
-std::string explain_unusable_port(const HostPort& address) {
-  const auto list = resolve(address);
-  if (!list) return list.error().message;
-  const addrinfo& entry = *list.value();
-  const Descriptor socket(::socket(entry.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  // The wait of the system for late packets of an earlier run is no obstacle.
-  if (socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-      ::bind(socket.get(), entry.ai_addr, entry.ai_addrlen) == 0 &&
-      ::listen(socket.get(), 1) == 0) {
-    return {};
-  }
-  return std::generic_category().message(errno);
+Expected<AddressList> resolve(const HostPort& address) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int error =
+      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
+  if (error != 0) return Error{ErrorCode::not_found, ::gai_strerror(error)};
+  return AddressList(list);
 }
 
-Expected<std::uint16_t> open_port(caf::actor_system& system, const NodeGateActor& gate,
-                                  const HostPort& address) {
-  const auto list = resolve(address);
-  if (!list) {
-    return Error{ErrorCode::not_found,
-                 "cannot listen on " + address.text() + ": " + list.error().message};
-  }
-  const std::string host = numeric(*list.value());
-  auto port = system.middleman().publish(gate, address.port, host.c_str(), /*reuse=*/true);
-  if (port) return *port;
-  return Error{ErrorCode::io,
-               "cannot listen on " + address.text() + ": " + system.render(port.error())};
+Expected<OpenPort> open_port(caf::actor_system& system, const NodeGateActor& gate,
+                             const HostPort& address, Doorkeeper::OnStranger on_stranger) {
+  const auto let_in = [&system, gate](Descriptor socket) {
+    set_up_socket(socket);
+    caf::io::scribe_ptr scribe = system.middleman().backend().new_scribe(socket.release());
+    caf::anon_send(protocol_of(system), caf::publish_atom::value, std::move(scribe), gate_key,
+                   caf::actor_cast<caf::strong_actor_ptr>(gate), std::set<std::string>());
+  };
+  return Doorkeeper::open(address, let_in, std::move(on_stranger), {});
 }
 
-void close_port(caf::actor_system& system, const NodeGateActor& gate, std::uint16_t port) {
-  (void)system.middleman().unpublish(gate, port);
+void close_port(caf::actor_system& system, const NodeGateActor& gate, OpenPort& port) {
+  port.reset();
+  system.registry().erase(gate->id());
 }
 
-Expected<HostPort> find_driver(const HostPort& address) {
+Expected<Descriptor> find_driver(const HostPort& address) {
   const auto list = resolve(address);
   if (!list) return list.error();
   int error = EHOSTUNREACH;
   for (const addrinfo* entry = list.value().get(); entry != nullptr; entry = entry->ai_next) {
-    error = try_connecting(*entry);
-    if (error == 0) return HostPort{numeric(*entry), address.port};
+    Descriptor socket = try_connecting(*entry, error);
+    if (socket) return socket;
   }
   return Error{ErrorCode::io, std::generic_category().message(error)};
 }
 
-Expected<FrameActor> connect_to_driver(caf::actor_system& system, const HostPort& address) {
+Expected<FrameActor> connect_to_driver(caf::actor_system& system, Descriptor socket) {
+  set_up_socket(socket);
+  const ssize_t sent = ::send(socket.get(), door_word.data(), door_word.size(), MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(door_word.size())) {
+    return Error{ErrorCode::io, std::generic_category().message(errno)};
+  }
+  caf::io::scribe_ptr scribe = system.middleman().backend().new_scribe(socket.release());
   caf::scoped_actor self(system);
   Expected<FrameActor> result = Error{};
-  self->request(system.middleman().actor_handle(), handshake_time, caf::connect_atom::value,
-                address.host, address.port)
+  self->request(protocol_of(system), handshake_time, caf::connect_atom::value, std::move(scribe),
+                gate_key)
       .receive(
           [&](caf::node_id&, caf::strong_actor_ptr& gate, std::set<std::string>&) {
             if (gate) {

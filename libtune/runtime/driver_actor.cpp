@@ -100,6 +100,10 @@ void Driver::on(const NodeLost& lost) {
   record_turn_.records.emplace_back(
       NodeNote{"node " + node_text(lost.node) + " is lost: " + lost.reason});
   handle(engine::NodeLeft{lost.node});
+  const std::string waiting = setup_.engine->waiting_reason();
+  if (!waiting.empty()) {
+    record_turn_.records.emplace_back(NodeNote{"the experiment waits: " + waiting});
+  }
   end_turn();
 }
 

@@ -27,6 +27,7 @@
 #include "runtime/driver_actor.hpp"
 #include "runtime/experiment_presence.hpp"
 #include "runtime/journal_actor.hpp"
+#include "runtime/left_overs.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/node_gate.hpp"
 #include "runtime/resume_command.hpp"
@@ -94,7 +95,7 @@ class Run {
   CallbackActor callbacks_;
   AgentActor agent_;
   NodeGateActor gate_;  // null: nobody may join
-  std::uint16_t port_ = 0;
+  OpenPort port_;
   std::optional<SignalWatch> signals_;
 };
 
@@ -164,9 +165,13 @@ void Run::open_gate(const ExperimentSetup& setup, const DriverActor& driver) {
   offer.node_timeout = setup.node_timeout;
   gate_ = watch(system_.spawn(keep_gate, NodeGateSetup{driver, std::move(offer)}));
   HostPort address = parse_host_port(setup.cluster.listen);
-  const auto port = open_port(system_, gate_, address);
+  auto port = open_port(system_, gate_, address, [driver](const std::string& what) {
+    caf::anon_send(driver, NodeNote{"a stranger at the port for nodes " + what +
+                                    ": dropped; further ones are not told of"});
+  });
   if (!port) throw std::runtime_error(port.error().message);
-  address.port = port_ = port.value();
+  port_ = std::move(*port);
+  address.port = port_->port();
   self_->send(driver, NodeNote{"nodes may join at " + address.text()});
   if (!is_loopback(address.host)) {
     self_->send(driver,
@@ -256,6 +261,17 @@ RunOutcome run_actors(ExperimentSetup& setup) {
   return outcome;
 }
 
+/// Removes what nodes that were lost had stored, and nobody heard of.
+void remove_left_overs(const ExperimentSetup& setup) {
+  if (setup.cluster.listen.empty()) return;
+  try {
+    const store::JournalReader reader(setup.info.path);
+    (void)clean_directories(reader, setup.info.path);
+  } catch (const std::runtime_error&) {
+    // It takes up room, and does no harm: the next session removes it.
+  }
+}
+
 /// With what can still be read.
 [[noreturn]] void throw_broken_off(const ExperimentSetup& setup, const ExperimentEnd& end) {
   ResultGrid results;
@@ -287,6 +303,7 @@ ResultGrid run_experiment(ExperimentSetup setup) {
   }
   if (setup.is_complete) return ResultGrid::open(setup.info.path);
   auto [end, signal] = run_actors(setup);
+  if (end.error.empty()) remove_left_overs(setup);
   setup.lock.reset();
   if (end.error.empty()) end.error = setup.hub->storage_error().value_or("");
   if (!end.error.empty()) throw_broken_off(setup, end);

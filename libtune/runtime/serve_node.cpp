@@ -136,9 +136,9 @@ NodeSessionOver NodeProcess::serve_gate(caf::actor_system& system, const FrameAc
 }
 
 NodeSessionOver NodeProcess::serve_driver() {
-  const auto address = find_driver(options_.driver);
-  if (!address) {
-    wait_for_driver(address.error().message);
+  auto socket = find_driver(options_.driver);
+  if (!socket) {
+    wait_for_driver(socket.error().message);
     return {End::lost, {}};
   }
   // All of it is new for each connection: what is left of an earlier one, at either end, cannot be
@@ -146,7 +146,7 @@ NodeSessionOver NodeProcess::serve_driver() {
   const auto stage = std::make_shared<ProcessStage>();
   NodeConfig config;
   caf::actor_system system(config);
-  const auto gate = connect_to_driver(system, *address);
+  const auto gate = connect_to_driver(system, std::move(*socket));
   if (!gate) {
     wait_for_driver(gate.error().message);
     return {End::lost, {}};

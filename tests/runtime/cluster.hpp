@@ -52,20 +52,33 @@ class Cluster {
     std::filesystem::create_directory(storage());
   }
 
-  [[nodiscard]] std::unique_ptr<ProgramRun> start_driver(const Words& options = {}) {
+  [[nodiscard]] std::unique_ptr<ProgramRun> start_driver(const Words& options = {},
+                                                         Words prefix = {}) {
     Words words{"--tune-listen=" + address()};
     words.insert(words.end(), options.begin(), options.end());
-    return start(std::move(words));
+    return start_program(words, std::move(prefix));
   }
   /// A driver that runs no trials itself.
   [[nodiscard]] std::unique_ptr<ProgramRun> start_lone_driver(Words options = {}) {
     options.emplace_back("--tune-no-local");
     return start_driver(options);
   }
-  [[nodiscard]] std::unique_ptr<ProgramRun> start_node(const Words& options = {}, int cpus = 1) {
+  [[nodiscard]] std::unique_ptr<ProgramRun> start_node(const Words& options = {}, int cpus = 1,
+                                                       Words prefix = {}) {
     Words words{"--tune-join=" + address(), "--tune-cpus=" + std::to_string(cpus)};
     words.insert(words.end(), options.begin(), options.end());
-    return start(std::move(words));
+    return start_program(words, std::move(prefix));
+  }
+  /// `prefix`: a command that becomes the program, which is its last arguments.
+  [[nodiscard]] std::unique_ptr<ProgramRun> start_program(const Words& options, Words prefix = {}) {
+    Words words = std::move(prefix);
+    for (const std::string& word : {std::string(CLUSTER_PROGRAM), storage().string(),
+                                    std::to_string(samples_), std::to_string(steps_)}) {
+      words.push_back(word);
+    }
+    words.insert(words.end(), options.begin(), options.end());
+    return std::make_unique<ProgramRun>(words,
+                                        folder_.path() / ("stderr" + std::to_string(programs_++)));
   }
   /// `limit` as the program's.
   void let_trials_reach(std::int64_t limit) const {
@@ -74,7 +87,9 @@ class Cluster {
   }
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  /// Where the driver listens.
+  [[nodiscard]] std::string address() const { return host_ + ":" + std::to_string(port_); }
+  void set_host(std::string host) { host_ = std::move(host); }
   [[nodiscard]] std::filesystem::path storage() const { return folder_.path() / "storage"; }
   [[nodiscard]] std::filesystem::path experiment() const { return storage() / "run"; }
   [[nodiscard]] std::string log() const { return read_text(experiment() / "driver.log"); }
@@ -125,17 +140,10 @@ class Cluster {
   [[nodiscard]] std::vector<pid_t> processes() const { return descendants_of_search(storage()); }
 
  private:
-  [[nodiscard]] std::unique_ptr<ProgramRun> start(Words options) {
-    Words words{CLUSTER_PROGRAM, storage().string(), std::to_string(samples_),
-                std::to_string(steps_)};
-    words.insert(words.end(), options.begin(), options.end());
-    return std::make_unique<ProgramRun>(words,
-                                        folder_.path() / ("stderr" + std::to_string(programs_++)));
-  }
-
   TemporaryFolder folder_;
   int samples_;
   int steps_;
+  std::string host_ = "127.0.0.1";
   std::uint16_t port_;
   int programs_ = 0;
   SearchMark mark_;

@@ -61,7 +61,8 @@ TEST_CASE("a node that was frozen is fenced, and then welcome again", "[cluster]
   CHECK(frozen->wait() == 0);
   CHECK(other->wait() == 0);
   CHECK(iterations(cluster.rows(0)) == counted_to(12));
-  CHECK_THAT(cluster.log(), Contains("late messages of its trials were refused"));
+  CHECK_THAT(cluster.log(),
+             Contains("process " + std::to_string(frozen->pid()) + ", was back after it was lost"));
   cluster.check_sound();
 }
 
@@ -99,6 +100,41 @@ TEST_CASE("nodes outlive a driver that is killed, and serve the next one", "[clu
   CHECK(node->wait() == 0);
   CHECK(iterations(cluster.rows(0)) == counted_to(6));
   CHECK(iterations(cluster.rows(1)) == counted_to(6));
+  cluster.check_sound();
+}
+
+TEST_CASE("driver and nodes are killed again and again, and nothing is lost or there twice",
+          "[cluster]") {
+  constexpr int rounds = 6;
+  constexpr int steps = 2 * rounds + 2;
+  Cluster cluster(/*samples=*/2, steps);
+  cluster.let_trials_reach(0);
+  auto driver = cluster.start_lone_driver();
+  std::unique_ptr<ProgramRun> nodes[] = {cluster.start_node(), cluster.start_node()};
+  for (int round = 0; round < rounds; ++round) {
+    CAPTURE(round);
+    cluster.let_trials_reach(2 * round + 2);
+    for (int trial = 0; trial < 2; ++trial) {
+      REQUIRE(cluster.wait_for_rows(trial, static_cast<std::size_t>(2 * round + 2)));
+    }
+    if (round % 3 == 1) {
+      driver->kill();
+      (void)driver->wait();
+      driver = cluster.start_lone_driver();
+    } else {
+      auto& node = nodes[round % 2];
+      node->kill();
+      node = cluster.start_node();
+    }
+  }
+  cluster.let_trials_reach(1000);
+  CHECK(driver->read_line() == "2 of 2");
+  CHECK(driver->wait() == 0);
+  for (const auto& node : nodes) CHECK(node->wait() == 0);
+  for (int trial = 0; trial < 2; ++trial) {
+    CHECK(iterations(cluster.rows(trial)) == counted_to(steps));
+  }
+  CHECK(wait_until([&] { return cluster.processes().empty(); }));
   cluster.check_sound();
 }
 

@@ -11,8 +11,8 @@ namespace tune {
 /// set fields of each Experiment that this process runs afterwards, in place of what the program
 /// sets; the Experiment keeps them. `--tune-help` lists them on stdout and ends the program. An
 /// unknown option or a value that is not allowed is said on stderr and ends it with exit code 2.
-///
-/// Whatever stands before it in main() is done by each worker process too.
+/// With `--tune-join` it makes the process a node of a driver (docs/cluster.md), and never returns.
+/// Whatever stands before it in main() is done by each worker process and each node, too.
 /// @throws std::invalid_argument if the one argument is that of a process which tune starts itself,
 /// and was given by hand.
 void init(int& argc, char** argv);

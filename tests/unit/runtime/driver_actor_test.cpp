@@ -407,6 +407,8 @@ TEST_CASE_METHOD(DriverFixture, "without a node the experiment waits", "[driver]
   CHECK_FALSE(heard.over);
   REQUIRE_FALSE(heard.statuses.empty());
   CHECK(heard.statuses.back().waiting == "no node is there");
+  const auto notes = Heard::count<NodeNote>(heard.records);
+  CHECK(notes == 2);  // of the loss, and that the experiment waits
   Heard other;
   join(other, /*is_local=*/false);
   CHECK(Heard::count<engine::Launch>(other.node) == 1);

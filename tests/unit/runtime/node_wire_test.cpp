@@ -34,12 +34,12 @@ class TwoSystems {
  public:
   TwoSystems() {
     gate_ = there_.spawn(pass_on, caf::actor_cast<caf::actor>(receiver_));
-    const auto port = open_port(there_, gate_, {"127.0.0.1", 0});
+    auto port = open_port(there_, gate_, {"127.0.0.1", 0}, [](const std::string&) {});
     REQUIRE(port);
-    port_ = port.value();
-    const auto address = find_driver({"localhost", port_});
-    REQUIRE(address);
-    const auto peer = connect_to_driver(here_, *address);
+    port_ = std::move(*port);
+    auto socket = find_driver({"localhost", port_->port()});
+    REQUIRE(socket);
+    const auto peer = connect_to_driver(here_, std::move(*socket));
     REQUIRE(peer);
     peer_ = *peer;
   }
@@ -77,7 +77,7 @@ class TwoSystems {
   caf::actor_system here_{here_config_};
   NodeGateActor gate_;
   FrameActor peer_;
-  std::uint16_t port_ = 0;
+  OpenPort port_;
 };
 
 /// JSON with a NaN is not equal to itself.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <string>
 
 #include <caf/actor.hpp>
@@ -9,6 +9,7 @@
 
 #include <tune/error.hpp>
 
+#include "runtime/doorkeeper.hpp"
 #include "runtime/host_port.hpp"
 #include "runtime/node_messages.hpp"
 
@@ -19,24 +20,22 @@ namespace tune::runtime {
 /// Sets up a system for connections to others. The module io::middleman must be loaded there.
 void configure_cluster(caf::actor_system_config& config);
 
-/// Why nobody could listen there; empty if one can. For a definition that is checked.
-[[nodiscard]] std::string explain_unusable_port(const HostPort& address);
-
-/// Opens a port at which others find `gate`. Port 0 lets the system choose.
-/// @return the port, or why there is none.
-[[nodiscard]] Expected<std::uint16_t> open_port(caf::actor_system& system,
-                                                const NodeGateActor& gate, const HostPort& address);
-void close_port(caf::actor_system& system, const NodeGateActor& gate, std::uint16_t port);
+/// A port at which others find a gate.
+using OpenPort = std::unique_ptr<Doorkeeper>;
+/// Port 0 lets the system choose. `on_stranger`: see Doorkeeper. An error says why there is none.
+[[nodiscard]] Expected<OpenPort> open_port(caf::actor_system& system, const NodeGateActor& gate,
+                                           const HostPort& address,
+                                           Doorkeeper::OnStranger on_stranger);
+/// Before the system ends.
+void close_port(caf::actor_system& system, const NodeGateActor& gate, OpenPort& port);
 
 // Both wait, for a bounded time, so they are not for actors.
 
-/// The address, in numbers, at which somebody listens, or why there is none. CAF by itself would
-/// wait for minutes where packets are lost.
-[[nodiscard]] Expected<HostPort> find_driver(const HostPort& address);
-/// Connects to the driver there: its gate, or why there is none.
+/// A connection to whoever listens there, or why there is none.
+[[nodiscard]] Expected<Descriptor> find_driver(const HostPort& address);
+/// The gate of the driver at the other end, or why there is none.
 ///
 /// A system connects once: what is left of a connection that broke could be taken for the new one.
-[[nodiscard]] Expected<FrameActor> connect_to_driver(caf::actor_system& system,
-                                                     const HostPort& address);
+[[nodiscard]] Expected<FrameActor> connect_to_driver(caf::actor_system& system, Descriptor socket);
 
 }  // namespace tune::runtime

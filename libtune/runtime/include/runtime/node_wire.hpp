@@ -24,7 +24,7 @@ inline constexpr std::size_t max_frame_part = 256U << 10U;
 /// Of all parts of a message together.
 inline constexpr std::size_t max_node_message = 64U << 20U;
 /// Items of one message; more make several messages.
-inline constexpr std::size_t max_node_items = 256;
+inline constexpr std::size_t max_node_items = 32;
 
 /// @throws std::length_error for a message above max_node_message.
 [[nodiscard]] std::vector<NodeFrame> to_frames(const Json& message);

@@ -32,6 +32,20 @@ DiskActor::behavior_type serve_disk(DiskActor::pointer self, const store::Checkp
   };
 }
 
+bool has_files(const engine::TrialReport& report) {
+  const auto* saved = std::get_if<engine::Saved>(&report);
+  return std::holds_alternative<engine::CheckpointStored>(report) ||
+         (saved != nullptr && !saved->saved.directory_name.empty());
+}
+
+/// What becomes of a report whose files did not get to the driver.
+engine::TrialReport undelivered(const engine::TrialReport& report, const std::string& fault) {
+  if (const auto* stored = std::get_if<engine::CheckpointStored>(&report)) {
+    return engine::CheckpointFailed{stored->training_iteration, fault};
+  }
+  return engine::Warned{fault};
+}
+
 }  // namespace
 
 AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
@@ -44,6 +58,7 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
     workers_ = std::make_unique<WorkerPool>(self_, setup_.processes, setup_.worker_options,
                                             cores_to_divide(setup_.capacity));
   }
+  if (setup_.make_files) files_ = setup_.make_files(self_);
   const Host host = local_host();
   self_->send(setup_.driver,
               NodeHello{host.name, host.ip, host.pid, setup_.capacity, NodeActor(self_),
@@ -95,12 +110,20 @@ void NodeAgent::on(TrialNews& news) {
     if (const auto* warned = std::get_if<engine::Warned>(&message.report)) {
       if (warned->is_of_reserved_names) warned_.insert(message.trial);
     }
-    if (std::holds_alternative<engine::Ended>(message.report)) {
-      trials_.erase(message.trial);
-      if (teams_.holds_back(message)) continue;
+    if (files_) {
+      tell_in_order(std::move(message));
+    } else {
+      tell(std::move(message));
     }
-    keep(std::move(message));
   }
+}
+
+void NodeAgent::tell(engine::TrialMessage message) {
+  if (std::holds_alternative<engine::Ended>(message.report)) {
+    trials_.erase(message.trial);
+    if (teams_.holds_back(message)) return;
+  }
+  keep(std::move(message));
 }
 
 void NodeAgent::keep(engine::TrialMessage message) {
@@ -111,6 +134,36 @@ void NodeAgent::keep(engine::TrialMessage message) {
 
 void NodeAgent::on(TeamMail& mail) {
   if (workers_) teams_.pass_on(mail, *workers_);
+}
+
+// What comes behind files that are on their way waits for them.
+void NodeAgent::tell_in_order(engine::TrialMessage message) {
+  RunningTrial* trial = find(message.trial, message.incarnation);
+  if (trial == nullptr || (trial->held.empty() && !has_files(message.report))) {
+    return tell(std::move(message));
+  }
+  const TrialId id = message.trial;
+  trial->held.push_back(std::move(message));
+  if (trial->held.size() == 1) deliver_first(id, *trial);
+}
+
+void NodeAgent::deliver_first(TrialId id, RunningTrial& trial) {
+  files_->deliver(trial.held.front(), [this, id, incarnation = trial.incarnation](
+                                          const std::optional<std::string>& fault) {
+    RunningTrial* found = find(id, incarnation);
+    if (found == nullptr || found->held.empty()) return;
+    std::deque<engine::TrialMessage> held = std::exchange(found->held, {});
+    if (fault) held.front().report = undelivered(held.front().report, *fault);
+    tell(std::move(held.front()));
+    held.pop_front();
+    for (engine::TrialMessage& message : held) tell_in_order(std::move(message));
+  });
+}
+
+NodeAgent::RunningTrial* NodeAgent::find(TrialId id, std::uint32_t incarnation) {
+  const auto found = trials_.find(id);
+  if (found == trials_.end() || found->second.incarnation != incarnation) return nullptr;
+  return &found->second;
 }
 
 void NodeAgent::launch(engine::Launch& launch) {
@@ -125,6 +178,22 @@ void NodeAgent::launch(engine::Launch& launch) {
   run.checkpoint = setup_.checkpoint;
   run.initial_checkpoint = setup_.resume_from;
   run.warns_of_reserved_names = !warned_.contains(id);
+  if (!files_) return start(std::move(run));
+  const auto shared_run = std::make_shared<TrialRun>(std::move(run));  // a std::function is copied
+  files_->bring(shared_run->launch, [this, shared_run](const std::optional<std::string>& fault) {
+    const engine::Launch& wanted = shared_run->launch;
+    if (find(wanted.trial, wanted.incarnation) == nullptr) return;
+    if (!fault) {
+      start(std::move(*shared_run));
+      return send_orders();
+    }
+    tell({wanted.trial, wanted.incarnation, 0, engine::Ended{engine::EndKind::failed, *fault}});
+  });
+}
+
+void NodeAgent::start(TrialRun run) {
+  const TrialId id = run.launch.trial;
+  RunningTrial& trial = trials_.at(id);
   if (workers_) {
     const bool has_team = !run.launch.workers.empty();
     if (has_team) teams_.begin(run, node_);
@@ -147,14 +216,14 @@ DiskActor& NodeAgent::disk() {
 
 template <class Order>
 void NodeAgent::order(Order& order) {
-  const auto found = trials_.find(order.trial);
-  if (found == trials_.end() || found->second.incarnation != order.incarnation) return;
-  found->second.orders.orders.emplace_back(std::move(order));
+  RunningTrial* trial = find(order.trial, order.incarnation);
+  if (trial != nullptr) trial->orders.orders.emplace_back(std::move(order));
 }
 
 void NodeAgent::send_orders() {
   for (auto& [id, trial] : trials_) {
-    if (!trial.orders.orders.empty()) self_->send(trial.actor, std::exchange(trial.orders, {}));
+    if (trial.actor && !trial.orders.orders.empty())
+      self_->send(trial.actor, std::exchange(trial.orders, {}));
   }
 }
 

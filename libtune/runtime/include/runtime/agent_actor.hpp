@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -18,6 +20,8 @@
 #include "runtime/process_stage.hpp"
 #include "runtime/runner_pool.hpp"
 #include "runtime/team_hosts.hpp"
+#include "runtime/travelling_files.hpp"
+#include "runtime/trial_run.hpp"
 #include "runtime/worker_pool.hpp"
 
 namespace tune::runtime {
@@ -36,6 +40,8 @@ struct AgentSetup {
   CheckpointOptions checkpoint;
   std::filesystem::path resume_from = {};  ///< A checkpoint for trials without one of their own.
   std::chrono::duration<double> stop_grace{0};
+  /// Makes what moves files, where the driver's are not seen; empty: they are.
+  std::function<std::unique_ptr<TravellingFiles>(AgentActor::pointer)> make_files = {};
 };
 
 /// A node of an experiment: offers its resources to the driver, starts the driver's trials, each
@@ -49,7 +55,8 @@ class NodeAgent {
   struct RunningTrial {
     std::uint32_t incarnation = 0;
     OrdersActor actor;
-    TrialOrders orders;  // what goes to it at the end of this turn
+    TrialOrders orders;  // what goes to it at the end of this turn, or once it has started
+    std::deque<engine::TrialMessage> held;  // the first one's files are on their way
   };
 
   void on(NodeTurn& turn);
@@ -57,6 +64,12 @@ class NodeAgent {
   void on(TeamMail& mail);
   void keep(engine::TrialMessage message);
   void launch(engine::Launch& launch);
+  void start(TrialRun run);
+  /// The running trial of that start; null if it is gone.
+  [[nodiscard]] RunningTrial* find(TrialId id, std::uint32_t incarnation);
+  void tell(engine::TrialMessage message);
+  void tell_in_order(engine::TrialMessage message);
+  void deliver_first(TrialId id, RunningTrial& trial);
   /// Made when it is first needed.
   [[nodiscard]] DiskActor& disk();
   /// Keeps `order` for its trial; one for a trial that has just ended comes to nothing.
@@ -73,6 +86,7 @@ class NodeAgent {
   std::map<TrialId, RunningTrial> trials_;
   std::unique_ptr<WorkerPool> workers_;  // null: trials run on threads
   TeamHosts teams_;
+  std::unique_ptr<TravellingFiles> files_;  // null: all see the same
   std::vector<engine::TrialMessage> news_;
   std::set<TrialId> warned_;  // of reserved names in their metrics
   DiskActor disk_;            // see disk()

@@ -222,8 +222,8 @@ void NodeAgent::order(Order& order) {
 
 void NodeAgent::send_orders() {
   for (auto& [id, trial] : trials_) {
-    if (trial.actor && !trial.orders.orders.empty())
-      self_->send(trial.actor, std::exchange(trial.orders, {}));
+    if (!trial.actor || trial.orders.orders.empty()) continue;
+    self_->send(trial.actor, std::exchange(trial.orders, {}));
   }
 }
 

@@ -58,13 +58,15 @@ void check_cluster(const Experiment& experiment) {
   } catch (const std::invalid_argument& error) {
     refuse(what + ": " + error.what());
   }
+  if (!experiment.cluster.insecure && !is_loopback(address.host)) {
+    refuse(what + ": other machines can reach this address, and whoever does can run code here: " +
+           "use one of 127.0.0.1, or cluster.insecure (--tune-insecure) in a network that you " +
+           "trust");
+  }
   // Tried here, and opened once the experiment runs: so what is refused has changed nothing.
   const auto door = Doorkeeper::open(
       address, [](Descriptor) {}, [](const std::string&) {}, {});
   if (!door) refuse("cluster.listen: " + door.error().message);
-  if (experiment.cluster.insecure || is_loopback(address.host)) return;
-  refuse(what + ": other machines can reach this address, and whoever does can run code here: " +
-         "use one of 127.0.0.1, or cluster.insecure (--tune-insecure) in a network that you trust");
 }
 
 void check_resume_from(const std::string& path) {

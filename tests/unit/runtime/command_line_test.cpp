@@ -213,6 +213,39 @@ TEST_CASE("a value that its field may not have is refused as the field's", "[com
   }
 }
 
+TEST_CASE("a program lets others join, or joins", "[command_line]") {
+  const Experiment driver = experiment_of({"--tune-listen=127.0.0.1:7700", "--tune-no-local",
+                                           "--tune-insecure", "--tune-node-timeout=3"});
+  CHECK(driver.cluster.listen == "127.0.0.1:7700");
+  CHECK(driver.cluster.insecure);
+  CHECK(driver.local.cpus == 0);
+  CHECK(driver.node_timeout == std::chrono::seconds(3));
+  const CommandLine node = parse({"--tune-join", "far:7700", "--tune-stay", "--tune-cpus=2",
+                                  "--tune-label=zone=a", "--tune-label=disk="})
+                               .line;
+  REQUIRE(node.join);
+  CHECK(node.join->text() == "far:7700");
+  CHECK(node.stays);
+  Experiment given;
+  apply_overrides(node.overrides, given);
+  CHECK(given.local.labels == Labels{{"zone", "a"}, {"disk", ""}});
+  CHECK_FALSE(parse({"--tune-cpus=2"}).line.join);
+
+  CHECK(command_line_refusal({"--tune-join=far"}) ==
+        "--tune-join is \"far\": want HOST:PORT, such as driver:7700 or [::1]:7700");
+  CHECK_THAT(command_line_refusal({"--tune-join=far:0"}), Contains("want the port of a driver"));
+  CHECK_THAT(command_line_refusal({"--tune-join=a:1", "--tune-join=b:1"}), Contains("given twice"));
+  CHECK_THAT(command_line_refusal({"--tune-join=a:1", "--tune-listen=b:1"}),
+             Contains("--tune-join=a:1 and --tune-listen=b:1 exclude each other"));
+  CHECK_THAT(command_line_refusal({"--tune-stay"}), Contains("it is for --tune-join"));
+  CHECK_THAT(command_line_refusal({"--tune-listen=7700"}), Contains("want HOST:PORT"));
+  CHECK_THAT(command_line_refusal({"--tune-label=zone"}), Contains("such as zone=a"));
+  CHECK_THAT(command_line_refusal({"--tune-label=zone=a", "--tune-label=zone=b"}),
+             Contains("given twice"));
+  CHECK_THAT(command_line_refusal({"--tune-node-timeout=0"}),
+             Contains("node_timeout must be at least 0.1 s, is 0 s"));
+}
+
 TEST_CASE("a trial's request that is a function is not overridden", "[command_line]") {
   Experiment experiment;
   experiment.resources.of = [](const Config&) { return Resources{}; };

@@ -5,17 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "content_hash.hpp"
 #include "durable.hpp"
 
 namespace tune::store {
@@ -25,20 +23,8 @@ using core::CheckpointFile;
 using core::CheckpointManifest;
 
 // Another seed, so that a file that holds the name of a link's target is no such link.
-constexpr XXH64_hash_t file_seed = 0;
-constexpr XXH64_hash_t link_seed = 1;
-
-std::string hexadecimal(const XXH128_hash_t& hash) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, hash);
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : canonical.digest) {
-    text += digits[byte >> 4U];
-    text += digits[byte & 15U];
-  }
-  return text;
-}
+constexpr std::uint64_t file_seed = 0;
+constexpr std::uint64_t link_seed = 1;
 
 /// A file that is read from its beginning to its end.
 class FileReader {
@@ -58,20 +44,18 @@ class FileReader {
   [[nodiscard]] Error error(const char* what) const { return errno_error(what, path_, reason_); }
 
   /// Hashes all of it through `block`. False: see reason().
-  bool hash(std::vector<std::byte>& block, CheckpointFile& file) {
-    XXH3_state_t state;
-    XXH3_INITSTATE(&state);
-    XXH3_128bits_reset_withSeed(&state, file_seed);
+  bool hash(std::vector<char>& block, CheckpointFile& file) {
+    ContentHash hash(file_seed);
     file.size_bytes = 0;
     while (true) {
       const ssize_t count = ::read(file_, block.data(), block.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return fail();
       if (count == 0) break;
-      XXH3_128bits_update(&state, block.data(), static_cast<std::size_t>(count));
+      hash.add(std::span(block.data(), static_cast<std::size_t>(count)));
       file.size_bytes += static_cast<std::uint64_t>(count);
     }
-    file.hash = hexadecimal(XXH3_128bits_digest(&state));
+    file.hash = hash.text();
     return true;
   }
 
@@ -88,18 +72,18 @@ class FileReader {
   int reason_;
 };
 
-std::vector<std::byte> make_block() { return std::vector<std::byte>(std::size_t{1} << 18U); }
+std::vector<char> make_block() { return std::vector<char>(std::size_t{1} << 18U); }
 
 /// A link's entry, but for its path.
 CheckpointFile describe_link(const std::string& target) {
-  return {{},
-          target.size(),
-          hexadecimal(XXH3_128bits_withSeed(target.data(), target.size(), link_seed))};
+  ContentHash hash(link_seed);
+  hash.add(target);
+  return {{}, target.size(), hash.text()};
 }
 
 /// Adds the files of `directory`, which is `prefix` in the manifest.
 Expected<void> add_files(const std::filesystem::path& directory, const std::string& prefix,
-                         std::vector<std::byte>& block, CheckpointManifest& manifest) {
+                         std::vector<char>& block, CheckpointManifest& manifest) {
   namespace fs = std::filesystem;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
@@ -161,7 +145,7 @@ Expected<void> compare_size(const std::filesystem::path& path, const CheckpointF
   return {};
 }
 
-Expected<void> compare_content(const std::filesystem::path& path, std::vector<std::byte>& block,
+Expected<void> compare_content(const std::filesystem::path& path, std::vector<char>& block,
                                const CheckpointFile& want) {
   CheckpointFile found;
   std::error_code error;
@@ -185,7 +169,7 @@ Expected<void> compare_content(const std::filesystem::path& path, std::vector<st
 
 Expected<CheckpointManifest> sync_and_list(const std::filesystem::path& directory) {
   CheckpointManifest manifest;
-  std::vector<std::byte> block = make_block();
+  std::vector<char> block = make_block();
   if (const auto added = add_files(directory, {}, block, manifest); !added) return added.error();
   std::sort(manifest.begin(), manifest.end(),
             [](const CheckpointFile& a, const CheckpointFile& b) { return a.path < b.path; });
@@ -198,7 +182,7 @@ Expected<void> compare_files(const std::filesystem::path& directory,
   for (const CheckpointFile& want : manifest) {
     if (const auto compared = compare_size(directory / want.path, want); !compared) return compared;
   }
-  std::vector<std::byte> block = make_block();
+  std::vector<char> block = make_block();
   for (const CheckpointFile& want : manifest) {
     const auto compared = compare_content(directory / want.path, block, want);
     if (!compared) return compared;

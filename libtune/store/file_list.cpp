@@ -99,6 +99,7 @@ Expected<FileList> list_tree(const std::filesystem::path& directory) {
 Expected<void> check_file_list(const FileList& list) {
   std::set<std::string_view> directories{""};
   const FileEntry* before = nullptr;
+  std::uint64_t bytes_left = most_bytes;
   for (const FileEntry& entry : list) {
     if (!is_path_within(entry.path)) return bad_list(entry, "is no path within the directory");
     if (before != nullptr && !(before->path < entry.path)) {
@@ -108,6 +109,11 @@ Expected<void> check_file_list(const FileList& list) {
     if (!directories.contains(parent_of(entry.path))) {
       return bad_list(entry, "does not stand in a directory of the list");
     }
+    if (entry.size_bytes > bytes_left) {
+      return bad_list(entry, "has " + std::to_string(entry.size_bytes) +
+                                 " bytes; all together may have " + std::to_string(most_bytes));
+    }
+    bytes_left -= entry.size_bytes;
     if (entry.kind > EntryKind::link) return bad_list(entry, "is of no kind that is known");
     if (entry.kind == EntryKind::directory) {
       directories.insert(entry.path);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -115,6 +116,15 @@ TEST_CASE("a kind of entry that is not known is refused", "[file_list]") {
   FileEntry odd = file_at("a");
   odd.kind = static_cast<EntryKind>(7);
   CHECK_THAT(fault_of({odd}), Contains("no kind that is known"));
+}
+
+TEST_CASE("sizes that no file system has are refused", "[file_list]") {
+  FileEntry huge = file_at("a");
+  huge.size_bytes = most_bytes;
+  CHECK(fault_of({huge}).empty());
+  CHECK_THAT(fault_of({huge, file_at("b")}), Contains("\"b\" has 1 bytes"));
+  huge.size_bytes = UINT64_MAX;
+  CHECK_THAT(fault_of({huge}), Contains("\"a\" has 18446744073709551615 bytes"));
 }
 
 TEST_CASE("of a list that is needed which has the files of the manifest", "[file_list]") {

@@ -28,8 +28,9 @@ struct FileEntry {
 /// All that stands in a directory, sorted by path: a directory comes before what is in it.
 using FileList = std::vector<FileEntry>;
 
-/// How many entries may travel together.
+/// How many entries may travel together, and with how many bytes.
 inline constexpr std::size_t most_entries = 1'000'000;
+inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 62U;
 
 /// Lists a directory that is to travel. What is neither file, link nor directory is left out, as it
 /// is out of a manifest. An error names what cannot be read, or the link that leaves the directory.

@@ -5,7 +5,7 @@
 build_packages=(
   g++ cmake ninja-build ccache mold
   libcaf-dev nlohmann-json3-dev libeigen3-dev zlib1g-dev libboost-dev libboost-program-options-dev
-  libsqlite3-dev libsqlitecpp-dev libxxhash-dev
+  libsqlite3-dev libsqlitecpp-dev libxxhash-dev libssl-dev
   dataset-fashion-mnist
 )
 

@@ -9,6 +9,7 @@ set(Boost_NO_BOOST_CMAKE ON)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(ZLIB REQUIRED)
+find_package(OpenSSL 3.0)  # without it machines cannot be joined over TLS
 find_package(SQLite3 3.38 REQUIRED)
 find_package(SQLiteCpp 3.2 REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)

@@ -22,6 +22,7 @@ SQLITE = r"sqlite3\.h|SQLiteCpp/"
 EIGEN = r"Eigen/"
 ZLIB = r"zlib\.h"
 XXHASH = r"xxhash\.h"  # checksums of checkpoints
+OPENSSL = r"openssl/"
 CUDA = r"cuda|cublas|curand|cudnn|nvml"
 DEMANGLER = r"cxxabi\.h"  # the name of a class, for messages
 CATCH = r"catch2/"
@@ -59,7 +60,7 @@ FOLDERS = [
            own=["runtime", "engine", "store", "report", "core"], public=PLUGINS,
            others=[JSON, BOOST_DLL, SYSTEM]),
     Folder("libtune/runtime", own=["runtime", "engine", "store", "report", "core"], public=PLUGINS,
-           others=[JSON, CAF, PROGRAM_OPTIONS, SYSTEM]),
+           others=[JSON, CAF, PROGRAM_OPTIONS, OPENSSL, SYSTEM]),
     # A real Trainable has real checkpoints.
     Folder("libtune/sim/trainable_workload.cpp", own=["core"], others=[JSON, SYSTEM]),
     Folder("libtune/sim", own=["sim", "engine", "report", "core"], public=PLUGINS, others=[JSON],
@@ -79,7 +80,7 @@ FOLDERS = [
     Folder("examples", public=PLUGINS, others=[JSON, PROGRAM_OPTIONS]),
     Folder("tests/install", public=PLUGINS, others=[JSON]),
     Folder("tests", own=OWN_FOLDERS, public=PLUGINS,
-           others=[JSON, CAF, SQLITE, EIGEN, ZLIB, CUDA, CATCH, SYSTEM]),
+           others=[JSON, CAF, SQLITE, EIGEN, ZLIB, OPENSSL, CUDA, CATCH, SYSTEM]),
     Folder("benchmarks", own=OWN_FOLDERS, public=PLUGINS,
            others=[JSON, CAF, SQLITE, EIGEN, ZLIB, CUDA, BENCHMARK, SYSTEM]),
 ]
@@ -179,7 +180,7 @@ class Checker:
             if folder.pure and included in IMPURE_HEADERS:
                 self.fault(name, line, f"{folder.path} has no thread, clock or file: <{included}>")
         elif not any(re.match(pattern, included) for pattern in folder.others):
-            known = [JSON, CAF, SQLITE, EIGEN, ZLIB, XXHASH, CUDA, CATCH, BENCHMARK]
+            known = [JSON, CAF, SQLITE, EIGEN, ZLIB, XXHASH, OPENSSL, CUDA, CATCH, BENCHMARK]
             is_system = included.endswith(".h") and not any(re.match(p, included) for p in known)
             if not (is_system and SYSTEM in folder.others):
                 self.fault(name, line, f"{folder.path} may not include <{included}>")

@@ -34,6 +34,7 @@ constexpr const char* plugin_option = "tune-plugin";
 constexpr const char* label_option = "tune-label";
 constexpr const char* join_option = "tune-join";
 constexpr const char* stay_option = "tune-stay";
+constexpr const char* certificates_option = "tune-make-certificates";
 
 struct OverrideOption {
   const char* name;        // behind "--"
@@ -193,6 +194,8 @@ po::options_description describe_options() {
   add(join_option, po::value<std::string>()->value_name("HOST:PORT"),
       "be a node of the driver that listens there, and run no experiment here");
   add(stay_option, "with --tune-join: wait for the next experiment after the end of one");
+  add(certificates_option, po::value<std::string>()->value_name("DIR"),
+      "make a private CA there, and a certificate for each of the names that follow, and leave");
   add(help_option, "print this and leave");
   return description;
 }
@@ -306,6 +309,18 @@ Override make_override(const po::option& read) {
   return given;
 }
 
+void take_certificate_option(const po::option& read, CommandLine& line) {
+  const Override given{"--" + read.string_key, read.value[0], nullptr};
+  if (!line.certificate_directory.empty()) {
+    throw std::invalid_argument(text_of(given) + ": it is given twice, the other is --" +
+                                certificates_option + "=" + line.certificate_directory);
+  }
+  name_in_errors(given, [&] {
+    if (given.value.empty()) throw std::invalid_argument("want a directory");
+  });
+  line.certificate_directory = given.value;
+}
+
 /// What may be given once.
 std::string key_of(const Override& given) {
   if (given.option.substr(2) == plugin_option) return text_of(given);
@@ -365,6 +380,10 @@ CommandLine parse_command_line(std::span<char* const> arguments) {
     const po::option read = read_word(known, word);
     if (read.string_key == join_option || read.string_key == stay_option) {
       take_node_option(read, line);
+      continue;
+    }
+    if (read.string_key == certificates_option) {
+      take_certificate_option(read, line);
       continue;
     }
     Override given = make_override(read);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <span>
 #include <stdexcept>
@@ -16,6 +17,7 @@
 #include "given_overrides.hpp"
 #include "runtime/guardian.hpp"
 #include "runtime/serve_node.hpp"
+#include "runtime/tls_files.hpp"
 #include "worker_process.hpp"
 
 namespace tune {
@@ -56,6 +58,19 @@ std::vector<runtime::Override>& stored_overrides() {
   runtime::serve_node({*line.join, given.local, given.name, line.stays, given.verbosity > 0});
 }
 
+[[noreturn]] void make_certificates(const runtime::CommandLine& line) {
+  std::vector<std::string> names(line.program_words.begin(), line.program_words.end());
+  if (names.empty()) names = {"driver", "node"};
+  const auto made = runtime::make_certificates(line.certificate_directory, names);
+  if (!made) {
+    std::cerr << "tune: " << made.error().message << '\n';
+    std::exit(EXIT_FAILURE);
+  }
+  for (const std::filesystem::path& path : *made) std::cout << path.string() << '\n';
+  std::cout << std::flush;
+  std::exit(EXIT_SUCCESS);
+}
+
 /// Keeps what is for tune, and leaves the rest in place.
 void take_options(int& argc, char** argv) {
   if (argc < 1) return;
@@ -66,6 +81,7 @@ void take_options(int& argc, char** argv) {
     std::exit(EXIT_SUCCESS);
   }
   if (line.join) serve_as_node(line);
+  if (!line.certificate_directory.empty()) make_certificates(line);
   std::vector<runtime::Override>& overrides = stored_overrides();
   overrides.insert(overrides.end(), line.overrides.begin(), line.overrides.end());
   char** const end = std::copy(line.program_words.begin(), line.program_words.end(), argv + 1);

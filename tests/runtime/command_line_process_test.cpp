@@ -121,6 +121,25 @@ TEST_CASE("a name from the command line serves one experiment", "[command_line]"
   }
 }
 
+TEST_CASE("a program makes certificates, and more of the same CA", "[command_line]") {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "made").string();
+  const Outcome outcome = run_program({"--run", "--tune-make-certificates", path});
+  if (outcome.error.find("no TLS") != std::string::npos) return;  // not in this build
+  CHECK(outcome.exit_code == 1);                                  // --run is no name
+  CHECK_THAT(outcome.error, Contains("the name of a certificate is \"--run\""));
+
+  const Outcome made = run_program({"--tune-make-certificates", path});
+  CHECK(made.exit_code == 0);
+  CHECK(made.out == Lines{path + "/ca.pem", path + "/ca-key.pem", path + "/driver.pem",
+                          path + "/driver-key.pem", path + "/node.pem", path + "/node-key.pem"});
+  const Outcome more = run_program({"--tune-make-certificates=" + path, "node2"});
+  CHECK(more.out == Lines{path + "/node2.pem", path + "/node2-key.pem"});
+  const Outcome again = run_program({"--tune-make-certificates=" + path, "node2"});
+  CHECK(again.exit_code == 1);
+  CHECK_THAT(again.error, Contains("node2-key.pem: File exists"));
+}
+
 TEST_CASE("what is wrong with tune's options ends the program with exit code 2", "[command_line]") {
   const auto refusal = [](const Lines& arguments) {
     const Outcome outcome = run_program(arguments);

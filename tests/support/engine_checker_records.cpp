@@ -130,6 +130,8 @@ void EngineChecker::check_done(TrialId id, const Arrival& arrival, const Result&
     broken(id, "the result that stops it is not marked as done");
   }
   if (recorded.done && !may) broken(id, "is marked as done and nobody ended it with that result");
+  // What may have ended the experiment has, where nothing else can have ended this trial.
+  if (recorded.done && !must && verdict.stop_trial == Certainty::no) ending_ = true;
   is_stopped_now_ = is_stopped_now_ || recorded.done || arrival.may_be_dropped ||
                     !may_be_judged() ||
                     (call != nullptr && call->threw && interrupted_ == Certainty::no);

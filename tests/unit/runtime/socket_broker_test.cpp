@@ -48,6 +48,8 @@ HostActor::behavior_type pass_bytes_on(HostActor::pointer, const caf::actor& tes
       [](const StartInWorker&) {},
       [](const MayStart&) {},
       [](const TrialOrders&) {},
+      [](const TeamMail&) {},
+      [](const AbortWorker&) {},
       [test](const SocketBytes& message) { caf::anon_send(test, message); },
       [](const SocketClosed&) {},
       [](const WorkerSpawned&) {},

@@ -60,8 +60,7 @@ void check_cluster(const Experiment& experiment) {
   }
   if (!experiment.cluster.insecure && !is_loopback(address.host)) {
     refuse(what + ": other machines can reach this address, and whoever does can run code here: " +
-           "use one of 127.0.0.1, or cluster.insecure (--tune-insecure) in a network that you " +
-           "trust");
+           "use 127.0.0.1, or cluster.insecure (--tune-insecure) in a network that you " + "trust");
   }
   // Tried here, and opened once the experiment runs: so what is refused has changed nothing.
   const auto door = Doorkeeper::open(

@@ -338,8 +338,10 @@ TEST_CASE("an experiment killed again and again ends as one that was never kille
   }
 }
 
-TEST_CASE("an experiment that is given more time ends as one that had it from the first",
-          "[resume][every_commit]") {
+/// Runs each case in two parts, with each of its events as the last of the first part, and compares
+/// what comes of it with a run in one part.
+void compare_with_whole(
+    const std::function<void(const Case&, const fs::path&, std::uint64_t last)>& run_in_parts) {
   for (const Case& what : cases()) {
     INFO(what.name);
     const TemporaryFolder folder;
@@ -348,12 +350,9 @@ TEST_CASE("an experiment that is given more time ends as one that had it from th
     run_case(what, whole, [&](std::uint64_t commit) { events = commit; });
     const std::vector<std::string> expected = outcome(whole);
     for (std::uint64_t last = 3; last < events; ++last) {
-      INFO("its time was up after event " << last << " of " << events);
-      const fs::path storage = folder.path() / "short";
-      const ResultGrid grid = run_for(what, storage, last);
-      CHECK_FALSE(grid.interrupted());
-      CHECK(grid.experiment_end().reason.starts_with("time budget of "));
-      (void)run_for(what, storage, 100'000);
+      INFO("it was left after event " << last << " of " << events);
+      const fs::path storage = folder.path() / "parts";
+      run_in_parts(what, storage, last);
       REQUIRE(outcome(storage) == expected);
       REQUIRE(files_below(storage) == files_below(whole));
       fs::remove_all(storage);
@@ -361,25 +360,22 @@ TEST_CASE("an experiment that is given more time ends as one that had it from th
   }
 }
 
+TEST_CASE("an experiment that is given more time ends as one that had it from the first",
+          "[resume][every_commit]") {
+  compare_with_whole([](const Case& what, const fs::path& storage, std::uint64_t last) {
+    const ResultGrid grid = run_for(what, storage, last);
+    CHECK_FALSE(grid.interrupted());
+    CHECK(grid.experiment_end().reason.starts_with("time budget of "));
+    (void)run_for(what, storage, 100'000);
+  });
+}
+
 TEST_CASE("an experiment interrupted after any event ends as one that was not",
           "[resume][every_commit]") {
-  for (const Case& what : cases()) {
-    INFO(what.name);
-    const TemporaryFolder folder;
-    const fs::path whole = folder.path() / "whole";
-    std::uint64_t events = 0;
-    run_case(what, whole, [&](std::uint64_t commit) { events = commit; });
-    const std::vector<std::string> expected = outcome(whole);
-    for (std::uint64_t last = 3; last < events; ++last) {
-      INFO("interrupted after event " << last << " of " << events);
-      const fs::path storage = folder.path() / "interrupted";
-      CHECK(run_interrupted(what, storage, last).interrupted());
-      run_case(what, storage, [](std::uint64_t) {});
-      REQUIRE(outcome(storage) == expected);
-      REQUIRE(files_below(storage) == files_below(whole));
-      fs::remove_all(storage);
-    }
-  }
+  compare_with_whole([](const Case& what, const fs::path& storage, std::uint64_t last) {
+    CHECK(run_interrupted(what, storage, last).interrupted());
+    run_case(what, storage, [](std::uint64_t) {});
+  });
 }
 
 }  // namespace

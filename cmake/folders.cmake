@@ -100,6 +100,10 @@ function(tune_add_library)
     PRIVATE ${libraries})
   # What came out of a static library is ours alone: a program may have another version of it.
   target_link_options(tune PRIVATE LINKER:--exclude-libs,libSQLiteCpp.a)
+  # The library calls its own functions directly: nobody is to put another in their place.
+  if(TUNE_HAS_BSYMBOLIC_FUNCTIONS)
+    target_link_options(tune PRIVATE LINKER:-Bsymbolic-functions)
+  endif()
   target_compile_features(tune PUBLIC cxx_std_20)
   set_target_properties(tune PROPERTIES
     LINKER_LANGUAGE CXX

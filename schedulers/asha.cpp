@@ -4,6 +4,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -74,8 +75,9 @@ class AshaScheduler final : public TrialScheduler {
       for (const Rung& rung : bracket) rungs.push_back(rung.save());
       brackets.push_back(std::move(rungs));
     }
+    const std::map<TrialId, Progress> in_order(progress_.begin(), progress_.end());
     Json trials = Json::array();
-    for (const auto& [id, progress] : progress_) {
+    for (const auto& [id, progress] : in_order) {
       trials.push_back({id.value(), progress.bracket, progress.next_milestone});
     }
     const Json mode = mode_ ? Json(to_string(*mode_)) : Json();
@@ -187,9 +189,9 @@ class AshaScheduler final : public TrialScheduler {
 
   AshaPlan plan_;
   AshaOptions options_;
-  std::optional<Mode> mode_;              // known from the first result on
-  std::vector<Bracket> brackets_;         // made with the mode
-  std::map<TrialId, Progress> progress_;  // of live trials
+  std::optional<Mode> mode_;                        // known from the first result on
+  std::vector<Bracket> brackets_;                   // made with the mode
+  std::unordered_map<TrialId, Progress> progress_;  // of live trials
 };
 
 std::unique_ptr<TrialScheduler> asha_of(AshaPlan plan) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstring>
 
 namespace tune {
 namespace {
@@ -24,15 +26,19 @@ constexpr std::array<std::string_view, 16> reserved_fields = {"training_iteratio
                                                               "checkpoint_dir_name",
                                                               "nonfinite"};
 
+template <std::size_t length>
+bool is_same(std::string_view field, const char (&name)[length]) {
+  return field.size() == length - 1 && std::memcmp(field.data(), name, length - 1) == 0;
+}
+
 }  // namespace
 
 std::optional<double> Result::number(std::string_view field) const {
-  if (field.starts_with('t')) {  // asked several times for each result, mostly for the metric
-    if (field == "training_iteration") return static_cast<double>(training_iteration);
-    if (field == "time_this_iter_s") return time_this_iter_s;
-    if (field == "time_total_s") return time_total_s;
-    if (field == "timestamp") return timestamp;
-  }
+  // Asked several times for each result: told apart by length, and compared in a few instructions.
+  if (is_same(field, "training_iteration")) return static_cast<double>(training_iteration);
+  if (is_same(field, "time_this_iter_s")) return time_this_iter_s;
+  if (is_same(field, "time_total_s")) return time_total_s;
+  if (is_same(field, "timestamp")) return timestamp;
   const MetricValue* value = metrics.find(field);
   if (value == nullptr || !value->is_number()) return std::nullopt;
   return value->as_double();

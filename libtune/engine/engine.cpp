@@ -36,12 +36,12 @@ std::string own_checkpoint_name(const Launch& launch, std::int64_t training_iter
   return went_back == 0 ? name : name + "-" + std::to_string(went_back);
 }
 
-void Engine::Implementation::handle(const Event& event, Time now, std::vector<Command>& commands) {
+void Engine::Implementation::handle(Event&& event, Time now, std::vector<Command>& commands) {
   tape_.record();
-  run(event, now, commands);
+  run(std::move(event), now, commands);
 }
 
-void Engine::Implementation::run(const Event& event, Time now, std::vector<Command>& commands) {
+void Engine::Implementation::run(Event&& event, Time now, std::vector<Command>& commands) {
   const bool begins_session = std::holds_alternative<SessionStarted>(event);
   if (finished_ && !begins_session) return;
   commands_ = &commands;
@@ -49,7 +49,7 @@ void Engine::Implementation::run(const Event& event, Time now, std::vector<Comma
   if (!started_ && !begins_session && options_.time_budget) {
     emit(SetTimer{time_budget_timer, now + *options_.time_budget});
   }
-  std::visit([this](const auto& e) { on(e); }, event);
+  std::visit([this](auto& e) { on(e); }, event);
   started_ = true;
   settle();
   if (!finished_) watch_infeasible();
@@ -162,7 +162,7 @@ void Engine::Implementation::on(const SuggestionReady& event) {
   }
 }
 
-void Engine::Implementation::on(const TrialMessage& event) {
+void Engine::Implementation::on(TrialMessage& event) {
   TrialRecord* record = find(event.trial);
   const auto is_running = [&] {
     return record && record->run && record->run->incarnation == event.incarnation;
@@ -172,15 +172,14 @@ void Engine::Implementation::on(const TrialMessage& event) {
     return;
   }
   if (!record->run->inbox.is_next(event.sequence)) {
-    record->run->inbox.keep(event.sequence, event.report);
+    record->run->inbox.keep(event.sequence, std::move(event.report));
     return;
   }
   // A report may end the run or the trial: look it up again each time.
   std::optional<TrialReport> kept;
-  for (const TrialReport* report = &event.report; report != nullptr;
-       report = kept ? &*kept : nullptr) {
+  for (TrialReport* report = &event.report; report != nullptr; report = kept ? &*kept : nullptr) {
     record->run->inbox.advance();
-    std::visit([&](const auto& r) { on(*record, r); }, *report);
+    std::visit([&](auto& r) { on(*record, r); }, *report);
     carry_out_requests();
     record = find(event.trial);
     if (!is_running()) return;
@@ -369,8 +368,8 @@ Engine::Engine(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler)
 
 Engine::~Engine() = default;
 
-void Engine::handle(const Event& event, Time now, std::vector<Command>& commands) {
-  implementation_->handle(event, now, commands);
+void Engine::handle(Event event, Time now, std::vector<Command>& commands) {
+  implementation_->handle(std::move(event), now, commands);
 }
 
 Decisions Engine::take_decisions() { return implementation_->tape_.take(); }

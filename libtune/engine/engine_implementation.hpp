@@ -28,7 +28,7 @@ class Engine::Implementation {
  public:
   Implementation(EngineOptions options, std::unique_ptr<TrialScheduler> scheduler);
 
-  void handle(const Event& event, Time now, std::vector<Command>& commands);
+  void handle(Event&& event, Time now, std::vector<Command>& commands);
   void replay(const Event& event, Time now, const Decisions& decisions, bool asks_scheduler,
               std::vector<Command>& commands);
   void begin_replay(KeepEnded keep) { keep_ended_ = std::move(keep); }
@@ -48,11 +48,11 @@ class Engine::Implementation {
   void on(const NodeJoined& event);
   void on(const NodeLeft& event);
   void on(const SuggestionReady& event);
-  void on(const TrialMessage& event);
+  void on(TrialMessage& event);
   void on(const TimerFired& event);
   void on(const StopRequested& event);
   void cripple(TrialRecord& record, const std::string& reason);
-  void run(const Event& event, Time now, std::vector<Command>& commands);
+  void run(Event&& event, Time now, std::vector<Command>& commands);
   void end_by_time();
   void begin_ending(const std::string& reason, const std::string& error = {});
   void break_off(const std::string& reason, const std::string& error);
@@ -108,7 +108,7 @@ class Engine::Implementation {
 
   // engine_results.cpp
   void on(TrialRecord& record, const Started& report);
-  void on(TrialRecord& record, const Reported& report);
+  void on(TrialRecord& record, Reported& report);
   void on(TrialRecord& record, const CheckpointFailed& report);
   void on(TrialRecord& record, const Warned& report);
   void on(TrialRecord& record, const Ended& report);

@@ -26,14 +26,15 @@ double Engine::Implementation::target_of(const std::optional<Objective>& objecti
 
 void Engine::Implementation::on(TrialRecord&, const Started&) {}
 
-void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
+void Engine::Implementation::on(TrialRecord& record, Reported& report) {
   Run& run = *record.run;
   if (report.result.training_iteration != run.training_iteration + 1) {
     fail_for_good(record, "reported " + iteration_text(report.result.training_iteration) +
                               " after " + iteration_text(run.training_iteration));
     return;
   }
-  Result result = report.result;
+  const bool is_last = report.result.done;
+  Result result = std::move(report.result);
   result.set_target(target_of(scheduler_objective_, result));
   run.training_iteration = result.training_iteration;
   record.has_reported = true;
@@ -50,7 +51,7 @@ void Engine::Implementation::on(TrialRecord& record, const Reported& report) {
     judge(record, std::move(result));
   }
   // A recorded end is an end, even if its node is lost before the trial says so.
-  if (report.result.done) stop(record, "trainable finished");
+  if (is_last) stop(record, "trainable finished");
 }
 
 // One may report the metric at every fifth result alone: its newest value is what a trial reached.

@@ -10,7 +10,7 @@ void Engine::Implementation::replay(const Event& event, Time now, const Decision
                                     bool asks_scheduler, std::vector<Command>& commands) {
   tape_.replay(decisions, asks_scheduler);
   try {
-    run(event, now, commands);
+    run(Event(event), now, commands);
   } catch (...) {
     tape_.end_replay();  // the recorded decisions are the caller's
     throw;

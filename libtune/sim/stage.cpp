@@ -86,7 +86,7 @@ void Stage::on_due(const Item& item) {
 void Stage::drain_inbox() {
   carry_out_all();
   while (inbox_begin_ < inbox_.size() && driver_free_s_ <= now_s_ && !end_) {
-    handle(inbox_[inbox_begin_++]);  // which puts nothing into the inbox
+    handle(std::move(inbox_[inbox_begin_++]));  // which puts nothing into the inbox
     if (cluster_.decision_s > 0) {
       driver_free_s_ = now_s_ + cluster_.decision_s;
     } else {
@@ -98,9 +98,9 @@ void Stage::drain_inbox() {
   inbox_begin_ = 0;
 }
 
-void Stage::handle(const engine::Event& event) {
+void Stage::handle(engine::Event&& event) {
   ++out_.events;
-  setup_.engine->handle(event, Time(now_s_), commands_);
+  setup_.engine->handle(std::move(event), Time(now_s_), commands_);
   (void)setup_.engine->take_decisions();
 }
 

@@ -97,7 +97,7 @@ class Stage {
   void loop();
   void on_due(const Item& item);
   void drain_inbox();
-  void handle(const engine::Event& event);
+  void handle(engine::Event&& event);
   void join(NodeId node);
   void lose(NodeId node);
   void note_state();

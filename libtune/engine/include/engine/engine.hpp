@@ -83,7 +83,7 @@ class Engine {
   ~Engine();
 
   /// Handles one event at engine time `now` and appends what is to be done to `commands`.
-  void handle(const Event& event, Time now, std::vector<Command>& commands);
+  void handle(Event event, Time now, std::vector<Command>& commands);
   /// What code outside decided while the last event was handled, for a replay(). After a replay()
   /// that asked the scheduler: what that says today to each question, also where it says nothing.
   [[nodiscard]] Decisions take_decisions();

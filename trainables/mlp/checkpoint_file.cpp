@@ -121,6 +121,15 @@ void check_frame(const std::filesystem::path& file, std::string_view bytes) {
   }
 }
 
+std::string join(const std::vector<std::int64_t>& sizes) {
+  std::string text;
+  for (const std::int64_t size : sizes) {
+    if (!text.empty()) text += '-';
+    text += std::to_string(size);
+  }
+  return text;
+}
+
 }  // namespace
 
 void write_checkpoint_file(const std::filesystem::path& file, const MlpState& state) {
@@ -172,6 +181,21 @@ MlpState read_checkpoint_file(const std::filesystem::path& file) {
     fail(file, std::to_string(state.epochs) + " epochs and " +
                    std::to_string(state.optimizer_steps) + " optimizer steps, want none below 0");
   }
+  return state;
+}
+
+MlpState read_matching_checkpoint(const std::filesystem::path& file, const MlpShape& wanted) {
+  MlpState state = read_checkpoint_file(file);
+  const auto require_equal = [&](const std::string& what, const std::string& found,
+                                 const std::string& allowed) {
+    if (found != allowed) fail(file, what + " " + found + ", want " + allowed + " as configured");
+  };
+  require_equal("layer widths", join(state.sizes), join(wanted.sizes));
+  require_equal("optimizer", state.optimizer, wanted.optimizer);
+  require_equal("number of parameters", std::to_string(state.parameters.size()),
+                std::to_string(wanted.parameters));
+  require_equal("number of optimizer arrays", std::to_string(state.optimizer_state.size()),
+                std::to_string(wanted.optimizer_arrays));
   return state;
 }
 

@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "trainables/mlp/arithmetic.hpp"
-
 namespace tune::trainables {
 namespace {
 
@@ -71,14 +69,7 @@ class Adam final : public Optimizer<Scalar> {
 
   void step(std::span<Scalar> parameters, std::span<const Scalar> gradients) override {
     ++this->steps_;
-    const auto time = static_cast<double>(this->steps_);
-    const AdamStep<Scalar> step{
-        .lr = static_cast<Scalar>(options_.lr),
-        .beta1 = static_cast<Scalar>(options_.beta1),
-        .beta2 = static_cast<Scalar>(options_.beta2),
-        .epsilon = static_cast<Scalar>(options_.epsilon),
-        .mean_correction = static_cast<Scalar>(1 / (1 - std::pow(options_.beta1, time))),
-        .square_correction = static_cast<Scalar>(1 / (1 - std::pow(options_.beta2, time)))};
+    const AdamStep<Scalar> step = adam_step<Scalar>(options_, this->steps_);
     for (std::size_t i = 0; i < mean_.size(); ++i) {
       adam_update(parameters[i], mean_[i], square_[i], gradients[i], step);
     }

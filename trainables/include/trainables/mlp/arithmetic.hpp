@@ -3,17 +3,24 @@
 #include <cmath>
 #include <cstdint>
 
+/// In front of what a CUDA kernel calls too; nothing where another compiler reads it.
+#ifdef __CUDACC__
+#define TUNE_HOST_DEVICE __host__ __device__
+#else
+#define TUNE_HOST_DEVICE
+#endif
+
 /// The arithmetic of single elements, free of Eigen: what a kernel for another device computes too.
 namespace tune::trainables {
 
 template <class Scalar>
-[[nodiscard]] inline Scalar relu(Scalar x) {
+[[nodiscard]] TUNE_HOST_DEVICE inline Scalar relu(Scalar x) {
   return x < Scalar(0) ? Scalar(0) : x;  // in this form NaN stays NaN
 }
 
 /// The gradient before a ReLU, from the activation behind it and the gradient there.
 template <class Scalar>
-[[nodiscard]] inline Scalar relu_gradient(Scalar activation, Scalar gradient) {
+[[nodiscard]] TUNE_HOST_DEVICE inline Scalar relu_gradient(Scalar activation, Scalar gradient) {
   return activation > Scalar(0) ? gradient : Scalar(0);
 }
 
@@ -32,7 +39,8 @@ struct Dropout {
 
 /// 32 random bits for element `index`: the upper half of output `index` of SplitMix64 from `key`
 /// (Steele, Lea, Flood, 2014), found without those before it.
-[[nodiscard]] inline std::uint32_t random_bits(std::uint64_t key, std::uint64_t index) {
+[[nodiscard]] TUNE_HOST_DEVICE inline std::uint32_t random_bits(std::uint64_t key,
+                                                                std::uint64_t index) {
   std::uint64_t z = key + (index + 1) * 0x9e3779b97f4a7c15U;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
@@ -40,23 +48,24 @@ struct Dropout {
 }
 
 template <class Scalar>
-[[nodiscard]] inline Scalar drop(Scalar x, std::uint32_t bits, std::uint32_t threshold,
-                                 Scalar scale) {
+[[nodiscard]] TUNE_HOST_DEVICE inline Scalar drop(Scalar x, std::uint32_t bits,
+                                                  std::uint32_t threshold, Scalar scale) {
   return bits < threshold ? Scalar(0) : x * scale;
 }
 
 /// The gradient of the mean cross-entropy of a batch for one logit.
 /// `exponential` is exp(logit - highest logit of the row), `sum` the row's sum of these.
 template <class Scalar>
-[[nodiscard]] inline Scalar cross_entropy_gradient(Scalar exponential, Scalar sum, bool is_label,
-                                                   Scalar batch_size) {
+[[nodiscard]] TUNE_HOST_DEVICE inline Scalar cross_entropy_gradient(Scalar exponential, Scalar sum,
+                                                                    bool is_label,
+                                                                    Scalar batch_size) {
   return (exponential / sum - (is_label ? Scalar(1) : Scalar(0))) / batch_size;
 }
 
 /// Momentum as PyTorch has it: velocity = momentum * velocity + gradient, step = lr * velocity.
 template <class Scalar>
-inline void sgd_update(Scalar& parameter, Scalar& velocity, Scalar gradient, Scalar lr,
-                       Scalar momentum) {
+TUNE_HOST_DEVICE inline void sgd_update(Scalar& parameter, Scalar& velocity, Scalar gradient,
+                                        Scalar lr, Scalar momentum) {
   velocity = momentum * velocity + gradient;
   parameter -= lr * velocity;
 }
@@ -74,8 +83,8 @@ struct AdamStep {
 
 /// Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2015, algorithm 1.
 template <class Scalar>
-inline void adam_update(Scalar& parameter, Scalar& mean, Scalar& square, Scalar gradient,
-                        const AdamStep<Scalar>& step) {
+TUNE_HOST_DEVICE inline void adam_update(Scalar& parameter, Scalar& mean, Scalar& square,
+                                         Scalar gradient, const AdamStep<Scalar>& step) {
   mean = step.beta1 * mean + (Scalar(1) - step.beta1) * gradient;
   square = step.beta2 * square + (Scalar(1) - step.beta2) * gradient * gradient;
   parameter -= step.lr * (mean * step.mean_correction) /

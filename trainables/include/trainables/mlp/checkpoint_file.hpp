@@ -1,11 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tune::trainables {
+
+/// The file in a checkpoint's directory, of Mlp and of CudaMlp.
+inline constexpr std::string_view mlp_checkpoint_name = "mlp.bin";
 
 /// All that training needs to go on, as it stands in a checkpoint file.
 struct MlpState {
@@ -28,5 +33,18 @@ void write_checkpoint_file(const std::filesystem::path& file, const MlpState& st
 /// @throws std::runtime_error naming the file, what is wrong (length, header, a size that
 /// contradicts another, checksum), the value and the one wanted.
 [[nodiscard]] MlpState read_checkpoint_file(const std::filesystem::path& file);
+
+/// What a checkpoint must agree with to go on from it.
+struct MlpShape {
+  std::vector<std::int64_t> sizes;
+  std::string optimizer;
+  std::size_t parameters = 0;
+  std::size_t optimizer_arrays = 0;
+};
+
+/// Reads one that has this shape.
+/// @throws std::runtime_error as read_checkpoint_file(), and naming what does not fit.
+[[nodiscard]] MlpState read_matching_checkpoint(const std::filesystem::path& file,
+                                                const MlpShape& wanted);
 
 }  // namespace tune::trainables

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,6 +8,8 @@
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "trainables/mlp/arithmetic.hpp"
 
 namespace tune::trainables {
 
@@ -44,6 +47,18 @@ class Optimizer {
  protected:
   std::int64_t steps_ = 0;
 };
+
+/// What is the same for all parameters in step number `time`, from 1 on.
+template <class Scalar>
+[[nodiscard]] AdamStep<Scalar> adam_step(const AdamOptions& options, std::int64_t time) {
+  const auto t = static_cast<double>(time);
+  return {.lr = static_cast<Scalar>(options.lr),
+          .beta1 = static_cast<Scalar>(options.beta1),
+          .beta2 = static_cast<Scalar>(options.beta2),
+          .epsilon = static_cast<Scalar>(options.epsilon),
+          .mean_correction = static_cast<Scalar>(1 / (1 - std::pow(options.beta1, t))),
+          .square_correction = static_cast<Scalar>(1 / (1 - std::pow(options.beta2, t)))};
+}
 
 /// Makes an optimizer for that many parameters. Instantiated for float and double.
 /// @throws std::invalid_argument naming an option out of range.

@@ -1,15 +1,22 @@
 # Warnings for our own targets (tune_warnings), and what applies to the whole build: sanitizers,
 # compiler cache, linker.
 
-add_library(tune_warnings INTERFACE)
-target_compile_options(tune_warnings INTERFACE
-  -Wall -Wextra
-  $<$<BOOL:${TUNE_WERROR}>:-Werror>)
+set(tune_warning_flags -Wall -Wextra)
+if(TUNE_WERROR)
+  list(APPEND tune_warning_flags -Werror)
+endif()
 # g++ 12 sees faults in its own std::string once it inlines it (its bugs 105651 and 105329).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(tune_warnings INTERFACE
+  list(APPEND tune_warning_flags
     -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
+# nvcc hands them on to the host's compiler.
+list(JOIN tune_warning_flags "," tune_warning_flags_cuda)
+add_library(tune_warnings INTERFACE)
+target_compile_options(tune_warnings INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${tune_warning_flags}>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${tune_warning_flags_cuda}>"
+  "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${TUNE_WERROR}>>:-Werror=all-warnings>")
 
 if(TUNE_SANITIZE)
   add_compile_options(-fsanitize=${TUNE_SANITIZE} -fno-omit-frame-pointer -g)

@@ -21,6 +21,9 @@ DeviceImages::DeviceImages(std::shared_ptr<Device> where, const ImageSet& images
       labels(*device, images.labels.size()) {
   pixels.upload(images.pixels);
   labels.upload(images.labels);
+  // Others read it in an order of their own: only when it is there.
+  std::uint8_t last = 0;
+  if (labels.size() > 0) device->download(&last, labels.data(), 1);
 }
 
 DeviceTrainer::DeviceTrainer(std::shared_ptr<Device> device, Options options)

@@ -1,0 +1,52 @@
+# TUNE_WITH_CUDA: whether kernels are built. TUNE_CUDA_STATE says for the summary what became of it.
+#
+# A toolkit need not be in PATH: the one at its usual place is found, too.
+
+set(TUNE_WITH_CUDA "AUTO" CACHE STRING "Build the GPU trainables: AUTO (if there is a CUDA compiler), ON or OFF")
+set_property(CACHE TUNE_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(TUNE_CUDA FALSE)
+if(NOT TUNE_WITH_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "TUNE_WITH_CUDA is ${TUNE_WITH_CUDA}, allowed is AUTO, ON or OFF")
+endif()
+if(TUNE_WITH_CUDA STREQUAL "OFF")
+  set(TUNE_CUDA_STATE "off: TUNE_WITH_CUDA is OFF")
+  return()
+endif()
+
+include(CheckLanguage)
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_package(CUDAToolkit QUIET)
+  if(CUDAToolkit_NVCC_EXECUTABLE)
+    set(ENV{CUDACXX} "${CUDAToolkit_NVCC_EXECUTABLE}")  # of this configure run alone
+  endif()
+endif()
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  set(TUNE_CUDA_STATE "off: no CUDA compiler was found (nvcc in PATH, or CUDACXX)")
+  if(TUNE_WITH_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "TUNE_WITH_CUDA is ON, but no CUDA compiler was found: put nvcc into PATH or set CUDACXX")
+  endif()
+  return()
+endif()
+if(TUNE_SANITIZE AND TUNE_WITH_CUDA STREQUAL "AUTO")
+  set(TUNE_CUDA_STATE "off: sanitizers are on")
+  return()
+endif()
+
+# From Turing on, which is the oldest that CUDA 13 knows; the last one also as PTX, for what comes.
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES "75-real;80-real;90" CACHE STRING "GPU architectures to build for")
+endif()
+enable_language(CUDA)
+# CMake 3.25 does not know C++20 for CUDA.
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
+find_package(CUDAToolkit REQUIRED)
+set(TUNE_CUDA TRUE)
+string(REPLACE ";" ", " architectures "${CMAKE_CUDA_ARCHITECTURES}")
+set(TUNE_CUDA_STATE "on, ${CMAKE_CUDA_COMPILER_VERSION}, for ${architectures}")

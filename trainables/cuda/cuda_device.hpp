@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+
+#include "trainables/mlp/device.hpp"
+
+namespace tune::trainables {
+
+/// A GPU, with a stream of its own.
+/// @param ordinal as CUDA counts those that this process sees
+/// @throws std::runtime_error naming the call that failed and why.
+[[nodiscard]] std::shared_ptr<Device> make_cuda_device(int ordinal);
+
+}  // namespace tune::trainables

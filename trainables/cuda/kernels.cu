@@ -1,0 +1,382 @@
+#include "kernels.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cuda_objects.hpp"
+
+namespace tune::trainables {
+namespace {
+
+constexpr unsigned block_size = 256;
+constexpr std::size_t most_blocks = 1U << 30;
+
+unsigned blocks_for(std::size_t threads) {
+  return static_cast<unsigned>(
+      std::clamp<std::size_t>((threads + block_size - 1) / block_size, 1, most_blocks));
+}
+
+__device__ std::size_t thread_index() {
+  return static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0; }
+
+// Four elements of a row at a time, as wide as the memory bus likes it. `columns` of a kernel is
+// the number of such groups in a row; `width` of them fit.
+template <int width>
+struct Lanes;
+template <>
+struct Lanes<1> {
+  using Floats = float;
+  using Bytes = std::uint8_t;
+};
+template <>
+struct Lanes<4> {
+  using Floats = float4;
+  using Bytes = uchar4;
+};
+
+template <int width>
+union FloatGroup {
+  __device__ FloatGroup() {}
+  typename Lanes<width>::Floats group;
+  float each[width];
+};
+
+template <int width>
+__device__ FloatGroup<width> load(const float* values, std::size_t group) {
+  FloatGroup<width> loaded;
+  loaded.group = reinterpret_cast<const typename Lanes<width>::Floats*>(values)[group];
+  return loaded;
+}
+
+template <int width>
+__device__ void store(float* values, std::size_t group, const FloatGroup<width>& stored) {
+  reinterpret_cast<typename Lanes<width>::Floats*>(values)[group] = stored.group;
+}
+
+template <int width>
+__global__ void gather_kernel(GatherBatch op) {
+  const std::size_t i = thread_index();
+  const std::size_t groups = op.features / width;
+  if (i >= op.rows * groups) return;
+  const std::size_t row = i / groups;
+  const std::size_t image = op.image(row);
+  const std::size_t group = i - row * groups;
+  union {
+    typename Lanes<width>::Bytes group;
+    std::uint8_t each[width];
+  } pixels;
+  pixels.group =
+      reinterpret_cast<const typename Lanes<width>::Bytes*>(op.pixels + image * op.features)[group];
+  FloatGroup<width> inputs;
+  for (int lane = 0; lane < width; ++lane)
+    inputs.each[lane] = GatherBatch::input(pixels.each[lane]);
+  store<width>(op.inputs, i, inputs);
+  if (group == 0) op.chosen_labels[row] = op.labels[image];
+}
+
+template <int width, bool drops>
+__global__ void hidden_forward_kernel(HiddenForward op) {
+  const std::size_t i = thread_index();
+  if (i >= op.rows * op.columns / width) return;
+  const std::size_t first = i * width;
+  const std::size_t column = first % op.columns;
+  const std::uint64_t key = op.key();
+  FloatGroup<width> values = load<width>(op.values, i);
+  for (int lane = 0; lane < width; ++lane) {
+    const float bias = op.biases[column + lane];
+    values.each[lane] = drops ? op.dropped(values.each[lane], bias, key, first + lane)
+                              : HiddenForward::kept(values.each[lane], bias);
+  }
+  store<width>(op.values, i, values);
+}
+
+template <int width>
+__global__ void hidden_backward_kernel(HiddenBackward op) {
+  const std::size_t i = thread_index();
+  if (i >= op.rows * op.columns / width) return;
+  const FloatGroup<width> activations = load<width>(op.activations, i);
+  FloatGroup<width> gradient = load<width>(op.gradient, i);
+  for (int lane = 0; lane < width; ++lane) {
+    gradient.each[lane] = op.value(activations.each[lane], gradient.each[lane]);
+  }
+  store<width>(op.gradient, i, gradient);
+}
+
+// A block takes some rows through shared memory, so that neighbours read neighbouring addresses;
+// then a thread has a row. An odd number of floats between rows keeps their banks apart.
+__global__ void classify_kernel(Classify op, std::size_t stride) {
+  extern __shared__ float tile[];
+  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x;
+  const std::size_t rows = min(static_cast<std::size_t>(blockDim.x), op.rows - first);
+  const std::size_t numbers = rows * op.classes;
+  const float* const logits = op.logits + first * op.classes;
+  for (std::size_t i = threadIdx.x; i < numbers; i += blockDim.x) {
+    tile[i / op.classes * stride + i % op.classes] = logits[i];
+  }
+  __syncthreads();
+  if (threadIdx.x < rows) {
+    const std::size_t row = first + threadIdx.x;
+    op.classify_row(tile + threadIdx.x * stride, op.labels[row], op.gradient != nullptr,
+                    op.losses[row], op.hits[row]);
+  }
+  if (op.gradient == nullptr) return;
+  __syncthreads();
+  float* const gradient = op.gradient + first * op.classes;
+  for (std::size_t i = threadIdx.x; i < numbers; i += blockDim.x) {
+    gradient[i] = tile[i / op.classes * stride + i % op.classes];
+  }
+}
+
+constexpr unsigned sum_columns_at_once = 32;
+constexpr unsigned sum_rows_at_once = 8;
+
+// Sums of a chunk of rows: a warp reads 32 neighbours of a row, and eight of them add up theirs.
+__global__ void sum_columns_kernel(const float* values, std::size_t rows, std::size_t columns,
+                                   std::size_t rows_a_chunk, float* sums) {
+  __shared__ float parts[sum_rows_at_once][sum_columns_at_once];
+  const std::size_t column =
+      static_cast<std::size_t>(blockIdx.x) * sum_columns_at_once + threadIdx.x;
+  const std::size_t begin = blockIdx.y * rows_a_chunk;
+  const std::size_t end = min(begin + rows_a_chunk, rows);
+  float sum = 0;
+  if (column < columns) {
+    for (std::size_t row = begin + threadIdx.y; row < end; row += sum_rows_at_once) {
+      sum += values[row * columns + column];
+    }
+  }
+  parts[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= columns) return;
+  for (unsigned part = 1; part < sum_rows_at_once; ++part) sum += parts[part][threadIdx.x];
+  sums[blockIdx.y * columns + column] = sum;
+}
+
+__global__ void add_up_kernel(AddUp op) {
+  __shared__ double losses[block_size];
+  __shared__ double hits[block_size];
+  double loss = 0;
+  double hit = 0;
+  for (std::size_t row = threadIdx.x; row < op.rows; row += block_size) {
+    loss += op.losses[row];
+    hit += op.hits[row];
+  }
+  losses[threadIdx.x] = loss;
+  hits[threadIdx.x] = hit;
+  for (unsigned half = block_size / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) {
+      losses[threadIdx.x] += losses[threadIdx.x + half];
+      hits[threadIdx.x] += hits[threadIdx.x + half];
+    }
+  }
+  if (threadIdx.x == 0) {
+    op.totals[0] += losses[0];
+    op.totals[1] += hits[0];
+  }
+}
+
+template <int width>
+__global__ void sgd_kernel(SgdUpdate op) {
+  const std::size_t i = thread_index();
+  if (i >= op.count / width) return;
+  FloatGroup<width> parameters = load<width>(op.parameters, i);
+  FloatGroup<width> velocity = load<width>(op.velocity, i);
+  const FloatGroup<width> gradients = load<width>(op.gradients, i);
+  for (int lane = 0; lane < width; ++lane) {
+    op.apply(parameters.each[lane], velocity.each[lane], gradients.each[lane]);
+  }
+  store<width>(op.parameters, i, parameters);
+  store<width>(op.velocity, i, velocity);
+}
+
+template <int width>
+__global__ void adam_kernel(AdamUpdate op) {
+  const std::size_t i = thread_index();
+  if (i >= op.count / width) return;
+  const AdamStep<float> step = op.step();
+  FloatGroup<width> parameters = load<width>(op.parameters, i);
+  FloatGroup<width> mean = load<width>(op.mean, i);
+  FloatGroup<width> square = load<width>(op.square, i);
+  const FloatGroup<width> gradients = load<width>(op.gradients, i);
+  for (int lane = 0; lane < width; ++lane) {
+    adam_update(parameters.each[lane], mean.each[lane], square.each[lane], gradients.each[lane],
+                step);
+  }
+  store<width>(op.parameters, i, parameters);
+  store<width>(op.mean, i, mean);
+  store<width>(op.square, i, square);
+}
+
+__global__ void advance_kernel(std::uint32_t* counter) { ++*counter; }
+
+constexpr unsigned tile_size = 64;   // of the product, both ways
+constexpr unsigned tile_depth = 16;  // of what is multiplied at once
+constexpr unsigned per_thread = 4;   // elements, both ways
+
+// Each thread has 4 x 4 elements of a tile of the product, whose factors go through shared memory.
+template <bool left_transposed, bool right_transposed>
+__global__ void multiply_kernel(Multiply op) {
+  __shared__ float left[tile_depth][tile_size + 1];
+  __shared__ float right[tile_depth][tile_size + 1];
+  op.is_left_transposed = left_transposed;
+  op.is_right_transposed = right_transposed;
+  const std::size_t first_row = static_cast<std::size_t>(blockIdx.y) * tile_size;
+  const std::size_t first_column = static_cast<std::size_t>(blockIdx.x) * tile_size;
+  const unsigned across = threadIdx.x % (tile_size / per_thread);
+  const unsigned down = threadIdx.x / (tile_size / per_thread);
+  float sums[per_thread][per_thread] = {};
+  for (std::size_t begin = 0; begin < op.inner; begin += tile_depth) {
+    for (unsigned i = threadIdx.x; i < tile_size * tile_depth; i += block_size) {
+      // Neighbouring threads read neighbouring addresses, whichever way a factor stands.
+      const unsigned row = left_transposed ? i % tile_size : i / tile_depth;
+      const unsigned depth = left_transposed ? i / tile_size : i % tile_depth;
+      const bool exists = first_row + row < op.rows && begin + depth < op.inner;
+      left[depth][row] = exists ? op.left_at(first_row + row, begin + depth) : 0;
+      const unsigned column = right_transposed ? i / tile_depth : i % tile_size;
+      const unsigned deep = right_transposed ? i % tile_depth : i / tile_size;
+      const bool is_there = first_column + column < op.columns && begin + deep < op.inner;
+      right[deep][column] = is_there ? op.right_at(begin + deep, first_column + column) : 0;
+    }
+    __syncthreads();
+    for (unsigned depth = 0; depth < tile_depth; ++depth) {
+      float factors[per_thread];
+      for (unsigned c = 0; c < per_thread; ++c) {
+        factors[c] = right[depth][across + c * (tile_size / per_thread)];
+      }
+      for (unsigned r = 0; r < per_thread; ++r) {
+        const float factor = left[depth][down + r * (tile_size / per_thread)];
+        for (unsigned c = 0; c < per_thread; ++c) sums[r][c] += factor * factors[c];
+      }
+    }
+    __syncthreads();
+  }
+  for (unsigned r = 0; r < per_thread; ++r) {
+    const std::size_t row = first_row + down + r * (tile_size / per_thread);
+    if (row >= op.rows) break;
+    for (unsigned c = 0; c < per_thread; ++c) {
+      const std::size_t column = first_column + across + c * (tile_size / per_thread);
+      if (column < op.columns) op.product[row * op.columns + column] = sums[r][c];
+    }
+  }
+}
+
+}  // namespace
+
+void launch(const GatherBatch& op, cudaStream_t stream) {
+  if (op.features % 4 == 0 && is_aligned(op.pixels)) {
+    gather_kernel<4><<<blocks_for(op.rows * (op.features / 4)), block_size, 0, stream>>>(op);
+  } else {
+    gather_kernel<1><<<blocks_for(op.rows * op.features), block_size, 0, stream>>>(op);
+  }
+  check_launch("gather");
+}
+
+void launch(const HiddenForward& op, cudaStream_t stream) {
+  const std::size_t count = op.rows * op.columns;
+  if (op.columns % 4 == 0) {
+    auto* const kernel =
+        op.keys != nullptr ? hidden_forward_kernel<4, true> : hidden_forward_kernel<4, false>;
+    kernel<<<blocks_for(count / 4), block_size, 0, stream>>>(op);
+  } else {
+    auto* const kernel =
+        op.keys != nullptr ? hidden_forward_kernel<1, true> : hidden_forward_kernel<1, false>;
+    kernel<<<blocks_for(count), block_size, 0, stream>>>(op);
+  }
+  check_launch("hidden_forward");
+}
+
+void launch(const HiddenBackward& op, cudaStream_t stream) {
+  const std::size_t count = op.rows * op.columns;
+  if (count % 4 == 0) {
+    hidden_backward_kernel<4><<<blocks_for(count / 4), block_size, 0, stream>>>(op);
+  } else {
+    hidden_backward_kernel<1><<<blocks_for(count), block_size, 0, stream>>>(op);
+  }
+  check_launch("hidden_backward");
+}
+
+void launch(const Classify& op, cudaStream_t stream) {
+  constexpr std::size_t most_floats = 48 * 1024 / sizeof(float);
+  const std::size_t stride = op.classes | 1;
+  std::size_t rows = 128;
+  while (rows > 1 && rows * stride > most_floats) rows /= 2;
+  const auto blocks = static_cast<unsigned>((op.rows + rows - 1) / rows);
+  classify_kernel<<<blocks, static_cast<unsigned>(rows), rows * stride * sizeof(float), stream>>>(
+      op, stride);
+  check_launch("classify");
+}
+
+void launch(const SumColumns& op, float* scratch, cudaStream_t stream) {
+  constexpr std::size_t fewest_rows_a_chunk = 128;
+  const std::size_t most_chunks =
+      std::min({std::max<std::size_t>(1, column_sums_scratch / op.columns),
+                std::max<std::size_t>(1, op.rows / fewest_rows_a_chunk), std::size_t{65535}});
+  const std::size_t rows_a_chunk = (op.rows + most_chunks - 1) / most_chunks;
+  const std::size_t chunks = (op.rows + rows_a_chunk - 1) / rows_a_chunk;
+  const dim3 block(sum_columns_at_once, sum_rows_at_once);
+  const auto across =
+      static_cast<unsigned>((op.columns + sum_columns_at_once - 1) / sum_columns_at_once);
+  sum_columns_kernel<<<dim3(across, static_cast<unsigned>(chunks)), block, 0, stream>>>(
+      op.values, op.rows, op.columns, rows_a_chunk, chunks == 1 ? op.sums : scratch);
+  check_launch("sum_columns");
+  if (chunks == 1) return;
+  sum_columns_kernel<<<dim3(across, 1), block, 0, stream>>>(scratch, chunks, op.columns, chunks,
+                                                            op.sums);
+  check_launch("sum_columns, of its chunks");
+}
+
+void launch(const AddUp& op, cudaStream_t stream) {
+  add_up_kernel<<<1, block_size, 0, stream>>>(op);
+  check_launch("add_up");
+}
+
+// The last few, where the number is no multiple of four, one by one.
+void launch(const SgdUpdate& op, cudaStream_t stream) {
+  sgd_kernel<4><<<blocks_for(op.count / 4), block_size, 0, stream>>>(op);
+  check_launch("sgd");
+  SgdUpdate rest = op;
+  rest.count = op.count % 4;
+  const std::size_t done = op.count - rest.count;
+  if (rest.count == 0) return;
+  rest.parameters += done;
+  rest.velocity += done;
+  rest.gradients += done;
+  sgd_kernel<1><<<1, block_size, 0, stream>>>(rest);
+  check_launch("sgd, of the rest");
+}
+
+void launch(const AdamUpdate& op, cudaStream_t stream) {
+  adam_kernel<4><<<blocks_for(op.count / 4), block_size, 0, stream>>>(op);
+  check_launch("adam");
+  AdamUpdate rest = op;
+  rest.count = op.count % 4;
+  const std::size_t done = op.count - rest.count;
+  if (rest.count == 0) return;
+  rest.parameters += done;
+  rest.mean += done;
+  rest.square += done;
+  rest.gradients += done;
+  adam_kernel<1><<<1, block_size, 0, stream>>>(rest);
+  check_launch("adam, of the rest");
+}
+
+void launch_advance(std::uint32_t* counter, cudaStream_t stream) {
+  advance_kernel<<<1, 1, 0, stream>>>(counter);
+  check_launch("advance");
+}
+
+void launch_multiply(const Multiply& op, cudaStream_t stream) {
+  auto* const kernel =
+      op.is_left_transposed
+          ? (op.is_right_transposed ? multiply_kernel<true, true> : multiply_kernel<true, false>)
+          : (op.is_right_transposed ? multiply_kernel<false, true> : multiply_kernel<false, false>);
+  const dim3 blocks(static_cast<unsigned>((op.columns + tile_size - 1) / tile_size),
+                    static_cast<unsigned>((op.rows + tile_size - 1) / tile_size));
+  kernel<<<blocks, block_size, 0, stream>>>(op);
+  check_launch("multiply");
+}
+
+}  // namespace tune::trainables

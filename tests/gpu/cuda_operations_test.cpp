@@ -14,9 +14,9 @@
 #include <tune/random.hpp>
 #include <tune/trainables/cuda_mlp.hpp>
 
-#include "cuda_device.hpp"
-#include "host_device.hpp"
+#include "support/host_device.hpp"
 #include "support/skip.hpp"
+#include "trainables/cuda/cuda_device.hpp"
 #include "trainables/mlp/optimizer.hpp"
 
 // Each kernel against a loop over the same body.

@@ -73,7 +73,7 @@ FOLDERS = [
     Folder("searchers/sobol_sequence.cpp", own=["core"], public=["tune/searchers/"],
            others=[JSON, BOOST_SOBOL], pure=True),
     Folder("searchers", own=["core"], public=["tune/searchers/"], others=[JSON, EIGEN], pure=True),
-    Folder("trainables/cuda", own=["core"], public=["tune/trainables/"], others=[JSON, CUDA]),
+    Folder("trainables/cuda", own=["core"], public=["tune/trainables/"], others=[JSON, CUDA, SYSTEM]),
     Folder("trainables", own=["core"], public=["tune/trainables/"],
            others=[JSON, EIGEN, ZLIB, SYSTEM]),
     Folder("cli", public=PLUGINS, others=[JSON]),
@@ -147,7 +147,8 @@ class Checker:
         candidates = []
         if included.startswith("tune/"):
             candidates = [f"{root}/include/{included}"
-                          for root in ["libtune", "schedulers", "searchers", "trainables"]]
+                          for root in ["libtune", "schedulers", "searchers", "trainables",
+                                       "trainables/cuda"]]
         elif brackets == '"':
             beside = (self.repository / name).parent / included
             if beside.is_file():

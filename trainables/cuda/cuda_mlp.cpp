@@ -10,7 +10,7 @@
 
 #include <tune/random.hpp>
 
-#include "cuda_device.hpp"
+#include "trainables/cuda/cuda_device.hpp"
 #include "trainables/mlp/checkpoint_file.hpp"
 #include "trainables/mlp/device_trainer.hpp"
 #include "trainables/mlp/network.hpp"

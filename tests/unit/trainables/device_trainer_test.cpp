@@ -14,7 +14,7 @@
 
 #include <tune/random.hpp>
 
-#include "host_device.hpp"
+#include "support/host_device.hpp"
 #include "trainables/mlp/batches.hpp"
 #include "trainables/mlp/network.hpp"
 

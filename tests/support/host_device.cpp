@@ -1,4 +1,4 @@
-#include "host_device.hpp"
+#include "support/host_device.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -108,7 +108,8 @@ ResourceAmounts::ResourceAmounts(const Bundle& bundle, const std::string& place)
 
 ResourceAmounts::ResourceAmounts(const LocalResources& resources) {
   set("cpu", thousandths("local.cpus", resources.cpus));
-  const std::int64_t gpu = thousandths("local.gpus", resources.gpus);
+  // Nothing was looked for: none.
+  const std::int64_t gpu = resources.gpus < 0 ? 0 : thousandths("local.gpus", resources.gpus);
   if (gpu % 1000 != 0) refuse_amount("local.gpus", resources.gpus, "a whole number of devices");
   set("gpu", gpu);
   set("memory", memory_bytes("local.memory", resources.memory));

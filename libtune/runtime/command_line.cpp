@@ -35,6 +35,7 @@ constexpr const char* label_option = "tune-label";
 constexpr const char* join_option = "tune-join";
 constexpr const char* stay_option = "tune-stay";
 constexpr const char* certificates_option = "tune-make-certificates";
+constexpr const char* machine_option = "tune-show-machine";
 
 struct OverrideOption {
   const char* name;        // behind "--"
@@ -132,7 +133,7 @@ constexpr std::array override_options = {
     OverrideOption{"tune-cpus", "N", "cores to use here; -1: all that this program may use",
                    [](Experiment& e, Text value) { e.local.cpus = number_value(value); },
                    check_local},
-    OverrideOption{"tune-gpus", "N", "GPUs to use here",
+    OverrideOption{"tune-gpus", "N", "GPUs to use here; -1: all that this program may use",
                    [](Experiment& e, Text value) { e.local.gpus = number_value(value); },
                    check_local},
     OverrideOption{"tune-memory", "SIZE",
@@ -196,6 +197,8 @@ po::options_description describe_options() {
   add(stay_option, "with --tune-join: wait for the next experiment after the end of one");
   add(certificates_option, po::value<std::string>()->value_name("DIR"),
       "make a private CA there, and a certificate for each of the names that follow, and leave");
+  add(machine_option,
+      "print what trials could use here, each GPU, and why one is left out, and leave");
   add(help_option, "print this and leave");
   return description;
 }
@@ -380,6 +383,10 @@ CommandLine parse_command_line(std::span<char* const> arguments) {
     const po::option read = read_word(known, word);
     if (read.string_key == join_option || read.string_key == stay_option) {
       take_node_option(read, line);
+      continue;
+    }
+    if (read.string_key == machine_option) {
+      line.shows_machine = true;
       continue;
     }
     if (read.string_key == certificates_option) {

@@ -7,10 +7,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "core/number_text.hpp"
+#include "runtime/gpu_probe.hpp"
 #include "runtime/grant_environment.hpp"
 #include "runtime/usable_machine.hpp"
 
@@ -31,12 +34,22 @@ std::string first_address() {
   return "127.0.0.1";
 }
 
-void check_visible_devices(const LocalResources& local) {
-  const auto devices = visible_devices(program_environment());
-  if (!devices || local.gpus <= static_cast<double>(devices->size())) return;
-  throw std::invalid_argument("local.gpus is " + core::number_text(local.gpus) +
-                              ", but CUDA_VISIBLE_DEVICES lists " +
-                              std::to_string(devices->size()) + " devices");
+// Where nothing is found, numbers that are given count: for what only CUDA knows.
+void check_gpus(const LocalResources& local) {
+  if (local.gpus <= 0) return;
+  const std::vector<std::string> environment = program_environment();
+  const GpuFindings findings = GpuLibrary().find(environment);
+  const auto refuse = [&](const std::string& what) {
+    throw std::invalid_argument("local.gpus is " + core::number_text(local.gpus) + ", but " + what);
+  };
+  const auto count = findings.gpus.size();
+  if (count > 0 && local.gpus > static_cast<double>(count)) {
+    refuse(std::to_string(count) + " were found:\n" + findings.describe());
+  }
+  const auto listed = visible_devices(environment);
+  if (listed && local.gpus > static_cast<double>(listed->size())) {
+    refuse("CUDA_VISIBLE_DEVICES lists " + std::to_string(listed->size()) + " devices");
+  }
 }
 
 std::string discovered_text(const std::string& name, std::int64_t amount) {
@@ -54,7 +67,10 @@ Host local_host() {
 }
 
 ResourceAmounts local_capacity(LocalResources local) {
-  check_visible_devices(local);
+  check_gpus(local);
+  if (local.gpus < 0) {
+    local.gpus = static_cast<double>(GpuLibrary().find(program_environment()).gpus.size());
+  }
   if (local.cpus < 0 || local.memory == 0) {
     const UsableMachine machine = usable_machine();
     if (local.cpus < 0) local.cpus = static_cast<double>(machine.cpu) / 1000;
@@ -77,6 +93,13 @@ std::string explain_capacity(const LocalResources& local, const ResourceAmounts&
     if (!text.empty()) text += "; ";
     text += machine.memory == 0 ? "no memory size" : discovered_text("memory", memory);
     if (!machine.memory_limit.empty()) text += " by " + machine.memory_limit;
+  }
+  if (local.gpus < 0 && request.amount("gpu") > 0) {
+    const GpuFindings findings = GpuLibrary().find(program_environment());
+    if (request.amount("gpu") > std::ssize(findings.gpus) * 1000) {
+      text += (text.empty() ? "" : "; ") + std::to_string(findings.gpus.size()) + " GPUs";
+      for (const std::string& note : findings.notes) text += ", " + note;
+    }
   }
   return text;
 }

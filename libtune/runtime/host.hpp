@@ -15,9 +15,10 @@ struct Host {
 };
 [[nodiscard]] Host local_host();
 
-/// What this machine offers: what is not given is discovered, as usable_machine() tells.
-/// @throws std::invalid_argument as ResourceAmounts, and for more GPUs than CUDA_VISIBLE_DEVICES
-/// lists, if it is set.
+/// What this machine offers: what is not given is discovered, as usable_machine() and GpuLibrary
+/// tell.
+/// @throws std::invalid_argument as ResourceAmounts, and for more GPUs than were found, if any, or
+/// than CUDA_VISIBLE_DEVICES lists, if it is set.
 [[nodiscard]] ResourceAmounts local_capacity(LocalResources local);
 
 /// For people: how that was found which `local` leaves open and `request` asks too much of, such as

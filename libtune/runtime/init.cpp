@@ -15,6 +15,9 @@
 #include <vector>
 
 #include "given_overrides.hpp"
+#include "host.hpp"
+#include "runtime/gpu_probe.hpp"
+#include "runtime/grant_environment.hpp"
 #include "runtime/guardian.hpp"
 #include "runtime/serve_node.hpp"
 #include "runtime/tls_files.hpp"
@@ -58,6 +61,14 @@ std::vector<runtime::Override>& stored_overrides() {
   runtime::serve_node({*line.join, given.local, given.name, line.stays, given.verbosity > 0});
 }
 
+[[noreturn]] void show_machine(const runtime::CommandLine& line) {
+  Experiment given;
+  runtime::apply_overrides(line.overrides, given);
+  std::cout << runtime::local_capacity(given.local).describe() << '\n'
+            << runtime::GpuLibrary().find(runtime::program_environment()).describe() << std::flush;
+  std::exit(EXIT_SUCCESS);
+}
+
 [[noreturn]] void make_certificates(const runtime::CommandLine& line) {
   std::vector<std::string> names(line.program_words.begin(), line.program_words.end());
   if (names.empty()) names = {"driver", "node"};
@@ -80,6 +91,7 @@ void take_options(int& argc, char** argv) {
     std::cout << runtime::command_line_help() << std::flush;
     std::exit(EXIT_SUCCESS);
   }
+  if (line.shows_machine) show_machine(line);
   if (line.join) serve_as_node(line);
   if (!line.certificate_directory.empty()) make_certificates(line);
   std::vector<runtime::Override>& overrides = stored_overrides();

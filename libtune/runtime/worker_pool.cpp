@@ -5,6 +5,7 @@
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
 
+#include "runtime/gpu_probe.hpp"
 #include "runtime/grant_environment.hpp"
 #include "runtime/guardian_actor.hpp"
 
@@ -15,7 +16,7 @@ WorkerPool::WorkerPool(AgentActor::pointer agent, std::shared_ptr<ProcessStage> 
     : agent_(agent),
       stage_(std::move(stage)),
       options_(std::move(options)),
-      roster_(cores, program_environment()) {
+      roster_(cores, with_named_gpus(program_environment())) {
   guardian_ =
       agent_->system().middleman().spawn_broker(run_guardian_link, AgentActor(agent_), stage_);
   agent_->link_to(guardian_);

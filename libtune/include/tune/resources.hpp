@@ -58,7 +58,7 @@ struct Resources {
 /// What this machine offers.
 struct LocalResources {
   double cpus = -1;          ///< Negative: the cores this process may use.
-  double gpus = 0;           ///< Devices, numbered from 0; they are not discovered.
+  double gpus = -1;          ///< Devices, numbered from 0. Negative: those that are found.
   std::uint64_t memory = 0;  ///< Bytes; 0: the machine's.
   std::map<std::string, double> custom = {};
   Labels labels = {};  ///< For trials that ask for them.

@@ -23,6 +23,7 @@ struct CommandLine {
   bool asks_for_help = false;  ///< Then nothing else was looked at.
   /// Where to make certificates for the names in `program_words`; empty: it was not asked for.
   std::string certificate_directory;
+  bool shows_machine = false;        ///< Say what this machine offers, and leave.
   std::vector<Override> overrides;   ///< As they were given. Each value is one that is allowed.
   std::optional<HostPort> join;      ///< Be a node of this driver.
   bool stays = false;                ///< As a node: for further experiments.

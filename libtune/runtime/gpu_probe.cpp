@@ -1,0 +1,286 @@
+#include "runtime/gpu_probe.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+
+#include "runtime/grant_environment.hpp"
+
+namespace tune::runtime {
+namespace {
+
+// The few of NVML's declarations that are needed: no header of it is packaged. All of them keep
+// their meaning; those that changed have a version in their name.
+using NvmlReturn = int;
+using NvmlDevice = struct NvmlDeviceObject*;
+constexpr NvmlReturn nvml_success = 0;
+constexpr NvmlReturn nvml_insufficient_size = 7;
+struct NvmlMemory {
+  unsigned long long total, free, used;
+};
+struct NvmlProcess {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
+};
+
+using Text = std::array<char, 96>;
+
+struct NvmlFunctions {
+  NvmlReturn (*init)() = nullptr;
+  NvmlReturn (*shutdown)() = nullptr;
+  const char* (*error_string)(NvmlReturn) = nullptr;
+  NvmlReturn (*count)(unsigned*) = nullptr;
+  NvmlReturn (*by_index)(unsigned, NvmlDevice*) = nullptr;
+  NvmlReturn (*uuid)(NvmlDevice, char*, unsigned) = nullptr;
+  NvmlReturn (*name)(NvmlDevice, char*, unsigned) = nullptr;
+  NvmlReturn (*memory)(NvmlDevice, NvmlMemory*) = nullptr;
+  NvmlReturn (*mig_mode)(NvmlDevice, unsigned*, unsigned*) = nullptr;
+  NvmlReturn (*mig_count)(NvmlDevice, unsigned*) = nullptr;
+  NvmlReturn (*mig_by_index)(NvmlDevice, unsigned, NvmlDevice*) = nullptr;
+  NvmlReturn (*processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+};
+
+struct CloseLibrary {
+  void operator()(void* library) const { ::dlclose(library); }
+};
+
+bool is_number(const std::string& text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+}  // namespace
+
+std::string GpuFindings::describe() const {
+  std::string text;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const Gpu& gpu = gpus[i];
+    text += "gpu " + std::to_string(i) + ": " + gpu.name + ", " +
+            (gpu.memory == 0 ? "memory not known" : megabytes(gpu.memory)) + ", " + gpu.uuid + "\n";
+  }
+  if (gpus.empty()) text += "no GPU\n";
+  for (const std::string& note : notes) text += note + "\n";
+  return text;
+}
+
+struct GpuLibrary::Implementation {
+  std::unique_ptr<void, CloseLibrary> library;
+  NvmlFunctions nvml;
+  bool is_up = false;
+  std::string fault;  // why it is not
+
+  struct Found {
+    std::size_t number = 0;  // NVML's
+    NvmlDevice device = nullptr;
+    Gpu gpu;
+    std::vector<Gpu> instances = {};
+    bool is_divided = false;
+  };
+
+  Implementation();
+  ~Implementation() {
+    if (is_up) nvml.shutdown();
+  }
+
+  template <class Function>
+  void load(const char* symbol, Function& function, bool is_needed = true);
+  [[nodiscard]] std::string reason(NvmlReturn error) const {
+    return std::string(nvml.error_string(error)) + " (" + std::to_string(error) + ")";
+  }
+  [[nodiscard]] std::optional<Gpu> describe(NvmlDevice device, std::string& fault_text) const;
+  void divide(Found& found) const;
+  [[nodiscard]] std::vector<Found> all(std::vector<std::string>& notes) const;
+};
+
+GpuLibrary::Implementation::Implementation() {
+  const char* const named = std::getenv("TUNE_NVML_LIBRARY");
+  const char* const path = named != nullptr && *named != '\0' ? named : "libnvidia-ml.so.1";
+  library.reset(::dlopen(path, RTLD_NOW | RTLD_LOCAL));
+  if (!library) {
+    fault = "no NVIDIA driver: " + std::string(::dlerror());
+    return;
+  }
+  load("nvmlInit_v2", nvml.init);
+  load("nvmlShutdown", nvml.shutdown);
+  load("nvmlErrorString", nvml.error_string);
+  load("nvmlDeviceGetCount_v2", nvml.count);
+  load("nvmlDeviceGetHandleByIndex_v2", nvml.by_index);
+  load("nvmlDeviceGetUUID", nvml.uuid);
+  load("nvmlDeviceGetName", nvml.name);
+  load("nvmlDeviceGetMemoryInfo", nvml.memory);
+  // Drivers from before MIG do not have these.
+  load("nvmlDeviceGetMigMode", nvml.mig_mode, false);
+  load("nvmlDeviceGetMaxMigDeviceCount", nvml.mig_count, false);
+  load("nvmlDeviceGetMigDeviceHandleByIndex", nvml.mig_by_index, false);
+  load("nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes, false);
+  if (!fault.empty()) return;
+  const NvmlReturn started = nvml.init();
+  is_up = started == nvml_success;
+  if (!is_up) fault = "NVML does not start: " + reason(started);
+}
+
+template <class Function>
+void GpuLibrary::Implementation::load(const char* symbol, Function& function, bool is_needed) {
+  function = reinterpret_cast<Function>(::dlsym(library.get(), symbol));
+  if (function == nullptr && is_needed && fault.empty()) {
+    fault = std::string("NVML has no ") + symbol + ": the driver is too old";
+  }
+}
+
+std::optional<Gpu> GpuLibrary::Implementation::describe(NvmlDevice device,
+                                                        std::string& fault_text) const {
+  Gpu gpu;
+  Text text{};
+  if (const NvmlReturn error = nvml.uuid(device, text.data(), text.size()); error != nvml_success) {
+    fault_text = "no UUID: " + reason(error);
+    return std::nullopt;
+  }
+  gpu.uuid = text.data();
+  text = {};
+  gpu.name = nvml.name(device, text.data(), text.size()) == nvml_success ? text.data() : "GPU";
+  NvmlMemory memory{};
+  if (nvml.memory(device, &memory) == nvml_success) gpu.memory = memory.total;
+  return gpu;
+}
+
+void GpuLibrary::Implementation::divide(Found& found) const {
+  unsigned now = 0;
+  unsigned later = 0;
+  if (nvml.mig_mode == nullptr || nvml.mig_count == nullptr || nvml.mig_by_index == nullptr) return;
+  if (nvml.mig_mode(found.device, &now, &later) != nvml_success || now == 0) return;
+  found.is_divided = true;
+  unsigned most = 0;
+  if (nvml.mig_count(found.device, &most) != nvml_success) return;
+  for (unsigned i = 0; i < most; ++i) {
+    NvmlDevice instance = nullptr;
+    if (nvml.mig_by_index(found.device, i, &instance) != nvml_success) continue;  // none there
+    std::string ignored;
+    std::optional<Gpu> gpu = describe(instance, ignored);
+    if (gpu) found.instances.push_back(*std::move(gpu));
+  }
+}
+
+std::vector<GpuLibrary::Implementation::Found> GpuLibrary::Implementation::all(
+    std::vector<std::string>& notes) const {
+  std::vector<Found> found;
+  unsigned count = 0;
+  if (const NvmlReturn error = nvml.count(&count); error != nvml_success) {
+    notes.push_back("NVML cannot count GPUs: " + reason(error));
+    return found;
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    const std::string place = "NVML's GPU " + std::to_string(i) + ": ";
+    NvmlDevice device = nullptr;
+    if (const NvmlReturn error = nvml.by_index(i, &device); error != nvml_success) {
+      notes.push_back(place + reason(error));
+      continue;
+    }
+    std::string fault_text;
+    std::optional<Gpu> gpu = describe(device, fault_text);
+    if (!gpu) {
+      notes.push_back(place + fault_text);
+      continue;
+    }
+    Found one{.number = i, .device = device, .gpu = *std::move(gpu)};
+    divide(one);
+    if (one.is_divided && one.instances.empty()) {
+      notes.push_back(place + one.gpu.name + " is in MIG mode and has no instance");
+    }
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+GpuLibrary::GpuLibrary() : implementation_(std::make_unique<Implementation>()) {}
+GpuLibrary::~GpuLibrary() = default;
+
+GpuFindings GpuLibrary::find(std::span<const std::string> environment) const {
+  using Found = Implementation::Found;
+  GpuFindings findings;
+  if (!implementation_->is_up) {
+    findings.notes.push_back(implementation_->fault);
+    return findings;
+  }
+  const std::vector<Found> all = implementation_->all(findings.notes);
+  const auto take = [&](const Found& found) {
+    if (found.is_divided) {
+      findings.gpus.insert(findings.gpus.end(), found.instances.begin(), found.instances.end());
+    } else {
+      findings.gpus.push_back(found.gpu);
+    }
+  };
+  const std::optional<std::vector<std::string>> visible = visible_devices(environment);
+  if (!visible) {
+    for (const Found& found : all) take(found);
+    return findings;
+  }
+  // As CUDA reads it: what it does not know hides all behind it.
+  for (const std::string& wanted : *visible) {
+    const std::size_t before = findings.gpus.size();
+    for (const Found& found : all) {
+      const bool is_number_of_it = is_number(wanted) && wanted == std::to_string(found.number);
+      if (is_number_of_it || found.gpu.uuid.starts_with(wanted)) take(found);
+      for (const Gpu& instance : found.instances) {
+        if (instance.uuid.starts_with(wanted)) findings.gpus.push_back(instance);
+      }
+    }
+    if (findings.gpus.size() == before) {
+      findings.notes.push_back(
+          "CUDA_VISIBLE_DEVICES names " + wanted +
+          ", which is none of the GPUs here; that hides what it names after it");
+      break;
+    }
+  }
+  findings.notes.push_back("CUDA_VISIBLE_DEVICES lists " + std::to_string(visible->size()) +
+                           "; the driver knows " + std::to_string(all.size()) + " GPUs");
+  return findings;
+}
+
+std::optional<std::vector<GpuProcess>> GpuLibrary::processes(const std::string& uuid) const {
+  if (!implementation_->is_up || implementation_->nvml.processes == nullptr) return std::nullopt;
+  std::vector<std::string> ignored;
+  for (const Implementation::Found& found : implementation_->all(ignored)) {
+    const bool is_in_it = std::any_of(found.instances.begin(), found.instances.end(),
+                                      [&](const Gpu& gpu) { return gpu.uuid == uuid; });
+    if (found.gpu.uuid != uuid && !is_in_it) continue;
+    std::vector<NvmlProcess> processes(64);
+    for (;;) {
+      auto count = static_cast<unsigned>(processes.size());
+      const NvmlReturn error =
+          implementation_->nvml.processes(found.device, &count, processes.data());
+      if (error == nvml_insufficient_size && processes.size() < 65536) {
+        processes.resize(processes.size() * 2);
+        continue;
+      }
+      if (error != nvml_success) return std::nullopt;
+      processes.resize(count);
+      break;
+    }
+    std::vector<GpuProcess> list;
+    constexpr auto not_known = ~0ULL;
+    for (const NvmlProcess& process : processes) {
+      list.push_back({process.pid, process.used_memory == not_known ? 0 : process.used_memory});
+    }
+    return list;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> with_named_gpus(std::vector<std::string> environment) {
+  std::string list;
+  for (const Gpu& gpu : GpuLibrary().find(environment).gpus) {
+    list += (list.empty() ? "" : ",") + gpu.uuid;
+  }
+  if (list.empty()) return environment;
+  const std::string named = "CUDA_VISIBLE_DEVICES=" + list;
+  return merged_environment(environment, std::span(&named, 1));
+}
+
+}  // namespace tune::runtime

@@ -1,0 +1,43 @@
+#include "support/fake_gpus.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace tune::test {
+
+FakeGpus::FakeGpus(const std::string& text) : FakeGpus(text, TUNE_FAKE_NVML) {}
+
+FakeGpus::FakeGpus(const std::string& text, const std::string& library) {
+  write(text);
+  set("TUNE_NVML_LIBRARY", library);
+  set("FAKE_NVML", folder_.path() / "gpus");
+}
+
+FakeGpus FakeGpus::without_library() { return {std::string(), "/no_such_library.so"}; }
+
+FakeGpus::~FakeGpus() {
+  for (const auto& [name, value] : before_) {
+    if (value.empty()) {
+      ::unsetenv(name.c_str());
+    } else {
+      ::setenv(name.c_str(), value.c_str(), 1);
+    }
+  }
+}
+
+// Whole or not at all: others may be reading it.
+void FakeGpus::write(const std::string& text) const {
+  const auto file = folder_.path() / "gpus";
+  const auto part = folder_.path() / "part";
+  std::ofstream(part) << text;
+  std::filesystem::rename(part, file);
+}
+
+void FakeGpus::set(const char* name, const std::string& value) {
+  const char* const before = std::getenv(name);
+  before_.emplace_back(name, before == nullptr ? "" : before);
+  ::setenv(name, value.c_str(), 1);
+}
+
+}  // namespace tune::test

@@ -3,6 +3,7 @@
 #include <netdb.h>
 
 #include <memory>
+#include <string>
 
 #include <tune/error.hpp>
 
@@ -17,5 +18,8 @@ using AddressList = std::unique_ptr<addrinfo, AddressListFree>;
 
 /// The addresses that a name and a port stand for; at least one.
 [[nodiscard]] Expected<AddressList> resolve(const HostPort& address);
+
+/// Of the other side, without its port: "10.0.0.3".
+[[nodiscard]] std::string peer_address(int socket);
 
 }  // namespace tune::runtime

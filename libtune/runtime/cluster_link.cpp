@@ -76,6 +76,61 @@ void set_up_socket(const Descriptor& socket) {
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+Error no_driver(const std::string& reason) {
+  return {ErrorCode::io, "who listens there does not answer as a driver: " + reason};
+}
+
+/// The door's word, or why there is none.
+Expected<std::string> hear_door(const Descriptor& socket) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + handshake_time;
+  std::string word;
+  while (word.size() < door_word.size()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    pollfd ready{socket.get(), POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&ready, 1, static_cast<int>(left.count())) == 0) {
+      return no_driver("it says nothing");
+    }
+    char bytes[door_word.size()];
+    const ssize_t count = ::recv(socket.get(), bytes, door_word.size() - word.size(), 0);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (count < 0) return no_driver(std::generic_category().message(errno));
+    if (count == 0) return no_driver("it has closed the connection");
+    word.append(bytes, static_cast<std::size_t>(count));
+  }
+  return word;
+}
+
+/// Says the door word, and sees that the other side means to go on in the same way.
+Expected<void> enter(const Descriptor& socket, bool is_secure) {
+  const std::string_view own_word = is_secure ? secure_door_word : door_word;
+  const ssize_t sent = ::send(socket.get(), own_word.data(), own_word.size(), MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(own_word.size())) {
+    return no_driver(std::generic_category().message(errno));
+  }
+  const auto word = hear_door(socket);
+  if (!word) return word.error();
+  if (*word == own_word) return {};
+  if (*word == secure_door_word) {
+    return Error{ErrorCode::refused,
+                 "it uses TLS: give this node --tune-ca, --tune-cert and --tune-key, too"};
+  }
+  if (*word == door_word) {
+    return Error{ErrorCode::refused,
+                 "it does not use TLS: give it --tune-ca, --tune-cert and --tune-key, too"};
+  }
+  return no_driver("it says something else");
+}
+
+/// What CAF takes for a connection.
+Expected<caf::io::scribe_ptr> make_scribe(caf::actor_system& system, Descriptor socket,
+                                          const std::optional<TlsFiles>& tls) {
+  if (!tls) return system.middleman().backend().new_scribe(socket.release());
+  const auto network = SecureNetwork::make(system, *tls, {});
+  if (!network) return network.error();
+  return (*network)->connect(std::move(socket));
+}
+
 }  // namespace
 
 std::string HostPort::text() const {
@@ -128,19 +183,53 @@ Expected<AddressList> resolve(const HostPort& address) {
   return AddressList(list);
 }
 
+std::string peer_address(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  auto* const plain = reinterpret_cast<sockaddr*>(&address);
+  char text[NI_MAXHOST];
+  if (::getpeername(socket, plain, &size) != 0 ||
+      ::getnameinfo(plain, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "somebody";
+  }
+  return text;
+}
+
 Expected<OpenPort> open_port(caf::actor_system& system, const NodeGateActor& gate,
-                             const HostPort& address, Doorkeeper::OnStranger on_stranger) {
-  const auto let_in = [&system, gate](Descriptor socket) {
-    set_up_socket(socket);
-    caf::io::scribe_ptr scribe = system.middleman().backend().new_scribe(socket.release());
-    caf::anon_send(protocol_of(system), caf::publish_atom::value, std::move(scribe), gate_key,
+                             PortOptions options) {
+  const auto let_in = [protocol = protocol_of(system), gate](caf::io::scribe_ptr scribe) {
+    caf::anon_send(protocol, caf::publish_atom::value, std::move(scribe), gate_key,
                    caf::actor_cast<caf::strong_actor_ptr>(gate), std::set<std::string>());
   };
-  return Doorkeeper::open(address, let_in, std::move(on_stranger), {});
+  OpenPort port;
+  Doorkeeper::OnGuest on_guest;
+  if (options.tls) {
+    auto network = SecureNetwork::make(system, *options.tls, {let_in, options.on_refused});
+    if (!network) return network.error();
+    port.network = std::move(*network);
+    on_guest = [network = port.network.get()](Descriptor socket) {
+      set_up_socket(socket);
+      network->accept(std::move(socket));
+    };
+  } else {
+    on_guest = [&system, let_in](Descriptor socket) {
+      set_up_socket(socket);
+      let_in(system.middleman().backend().new_scribe(socket.release()));
+    };
+  }
+  Doorkeeper::Options door_options;
+  door_options.is_secure = options.tls.has_value();
+  door_options.on_refused = std::move(options.on_refused);
+  auto door = Doorkeeper::open(options.address, std::move(on_guest), std::move(options.on_stranger),
+                               std::move(door_options));
+  if (!door) return door.error();
+  port.door = std::move(*door);
+  return port;
 }
 
 void close_port(caf::actor_system& system, const NodeGateActor& gate, OpenPort& port) {
-  port.reset();
+  port.door.reset();  // it hands over to the other
+  port.network.reset();
   system.registry().erase(gate->id());
 }
 
@@ -155,16 +244,15 @@ Expected<Descriptor> find_driver(const HostPort& address) {
   return Error{ErrorCode::io, std::generic_category().message(error)};
 }
 
-Expected<FrameActor> connect_to_driver(caf::actor_system& system, Descriptor socket) {
+Expected<FrameActor> connect_to_driver(caf::actor_system& system, Descriptor socket,
+                                       const std::optional<TlsFiles>& tls) {
   set_up_socket(socket);
-  const ssize_t sent = ::send(socket.get(), door_word.data(), door_word.size(), MSG_NOSIGNAL);
-  if (sent != static_cast<ssize_t>(door_word.size())) {
-    return Error{ErrorCode::io, std::generic_category().message(errno)};
-  }
-  caf::io::scribe_ptr scribe = system.middleman().backend().new_scribe(socket.release());
+  if (const auto entered = enter(socket, tls.has_value()); !entered) return entered.error();
+  auto scribe = make_scribe(system, std::move(socket), tls);
+  if (!scribe) return scribe.error();
   caf::scoped_actor self(system);
   Expected<FrameActor> result = Error{};
-  self->request(protocol_of(system), handshake_time, caf::connect_atom::value, std::move(scribe),
+  self->request(protocol_of(system), handshake_time, caf::connect_atom::value, std::move(*scribe),
                 gate_key)
       .receive(
           [&](caf::node_id&, caf::strong_actor_ptr& gate, std::set<std::string>&) {
@@ -174,10 +262,7 @@ Expected<FrameActor> connect_to_driver(caf::actor_system& system, Descriptor soc
               result = Error{ErrorCode::io, "who listens there is no driver of tune's"};
             }
           },
-          [&](const caf::error& error) {
-            result = Error{ErrorCode::io, "who listens there does not answer as a driver: " +
-                                              system.render(error)};
-          });
+          [&](const caf::error& error) { result = no_driver(system.render(error)); });
   return result;
 }
 

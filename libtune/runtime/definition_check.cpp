@@ -7,6 +7,7 @@
 
 #include <tune/init.hpp>
 
+#include "cluster_tls.hpp"
 #include "core/number_text.hpp"
 #include "engine/placement.hpp"
 #include "host.hpp"
@@ -58,9 +59,14 @@ void check_cluster(const Experiment& experiment) {
   } catch (const std::invalid_argument& error) {
     refuse(what + ": " + error.what());
   }
-  if (!experiment.cluster.insecure && !is_loopback(address.host)) {
+  const bool is_encrypted = check_cluster_tls(experiment.cluster);
+  if (is_encrypted && experiment.cluster.insecure) {
+    refuse("cluster.insecure (--tune-insecure) and cluster.ca (--tune-ca) exclude each other");
+  }
+  if (!is_encrypted && !experiment.cluster.insecure && !is_loopback(address.host)) {
     refuse(what + ": other machines can reach this address, and whoever does can run code here: " +
-           "use 127.0.0.1, or cluster.insecure (--tune-insecure) in a network that you " + "trust");
+           "use 127.0.0.1, or certificates (--tune-ca, --tune-cert and --tune-key), or " +
+           "cluster.insecure (--tune-insecure) in a network that you trust");
   }
   // Tried here, and opened once the experiment runs: so what is refused has changed nothing.
   const auto door = Doorkeeper::open(

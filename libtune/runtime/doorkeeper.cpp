@@ -118,10 +118,24 @@ void Doorkeeper::listen_to(Visitor& visitor) {
     return;
   }
   visitor.said.append(bytes, static_cast<std::size_t>(count));
-  if (!door_word.starts_with(visitor.said)) return send_away(visitor, "is none of tune's nodes");
-  if (visitor.said.size() < door_word.size()) return;
+  if (!door_word.starts_with(visitor.said) && !secure_door_word.starts_with(visitor.said)) {
+    return send_away(visitor, "is none of tune's nodes");
+  }
+  if (visitor.said.size() == door_word.size()) answer(visitor);
+}
+
+void Doorkeeper::answer(Visitor& visitor) {
+  const std::string_view own_word = options_.is_secure ? secure_door_word : door_word;
   visitor.is_done = true;
-  on_guest_(std::move(visitor.socket));
+  // The first bytes on a connection always have room; who is gone will be missed later.
+  (void)::send(visitor.socket.get(), own_word.data(), own_word.size(), MSG_NOSIGNAL);
+  if (visitor.said == own_word) return on_guest_(std::move(visitor.socket));
+  const std::string what = peer_address(visitor.socket.get()) +
+                           (options_.is_secure ? ": it does not use TLS, and this driver does"
+                                               : ": it uses TLS, and this driver does not");
+  constexpr std::size_t most_refusals = 100;
+  if (!options_.on_refused || refusals_.size() >= most_refusals) return;
+  if (refusals_.insert(what).second) options_.on_refused(what);
 }
 
 void Doorkeeper::send_away(Visitor& visitor, const std::string& what) {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster_tls.hpp"
 #include "given_overrides.hpp"
 #include "host.hpp"
 #include "runtime/gpu_probe.hpp"
@@ -58,7 +59,9 @@ std::vector<runtime::Override>& stored_overrides() {
 [[noreturn]] void serve_as_node(const runtime::CommandLine& line) {
   Experiment given;
   runtime::apply_overrides(line.overrides, given);
-  runtime::serve_node({*line.join, given.local, given.name, line.stays, given.verbosity > 0});
+  runtime::check_cluster_tls(given.cluster);
+  runtime::serve_node({*line.join, given.local, given.name, line.stays, given.verbosity > 0,
+                       runtime::cluster_tls(given.cluster)});
 }
 
 [[noreturn]] void show_machine(const runtime::CommandLine& line) {

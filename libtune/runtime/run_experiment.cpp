@@ -20,6 +20,7 @@
 #include <tune/tune_run.hpp>
 
 #include "actor_config.hpp"
+#include "cluster_tls.hpp"
 #include "live_output.hpp"
 #include "runtime/agent_actor.hpp"
 #include "runtime/callback_actor.hpp"
@@ -165,15 +166,22 @@ void Run::open_gate(const ExperimentSetup& setup, const DriverActor& driver) {
   offer.node_timeout = setup.node_timeout;
   gate_ = watch(system_.spawn(keep_gate, NodeGateSetup{driver, std::move(offer)}));
   HostPort address = parse_host_port(setup.cluster.listen);
-  auto port = open_port(system_, gate_, address, [driver](const std::string& what) {
+  PortOptions options{address, cluster_tls(setup.cluster), {}, {}};
+  const bool is_encrypted = options.tls.has_value();
+  options.on_stranger = [driver](const std::string& what) {
     caf::anon_send(driver, NodeNote{"a stranger at the port for nodes " + what +
                                     ": dropped; further ones are not told of"});
-  });
+  };
+  options.on_refused = [driver](const std::string& what) {
+    caf::anon_send(driver, NodeNote{"refused at the port for nodes: " + what});
+  };
+  auto port = open_port(system_, gate_, std::move(options));
   if (!port) throw std::runtime_error(port.error().message);
   port_ = std::move(*port);
-  address.port = port_->port();
-  self_->send(driver, NodeNote{"nodes may join at " + address.text()});
-  if (!is_loopback(address.host)) {
+  address.port = port_.door->port();
+  self_->send(driver,
+              NodeNote{"nodes may join at " + address.text() + (is_encrypted ? ", with TLS" : "")});
+  if (!is_encrypted && !is_loopback(address.host)) {
     self_->send(driver,
                 NodeWarning{"whoever reaches " + address.text() +
                             " can run code on this machine, since cluster.insecure is set"});

@@ -146,7 +146,10 @@ NodeSessionOver NodeProcess::serve_driver() {
   const auto stage = std::make_shared<ProcessStage>();
   NodeConfig config;
   caf::actor_system system(config);
-  const auto gate = connect_to_driver(system, std::move(*socket));
+  const auto gate = connect_to_driver(system, std::move(*socket), options_.tls);
+  if (!gate && gate.error().code == ErrorCode::refused) {
+    return {End::refused, "the driver at " + options_.driver.text() + ": " + gate.error().message};
+  }
   if (!gate) {
     wait_for_driver(gate.error().message);
     return {End::lost, {}};

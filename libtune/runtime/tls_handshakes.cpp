@@ -1,12 +1,9 @@
 #include "tls_handshakes.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <iterator>
@@ -15,6 +12,8 @@
 #include <utility>
 
 #include <openssl/err.h>
+
+#include "address_list.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -31,17 +30,19 @@ std::optional<short> wanted_events(const SSL* session, int result) {
   }
 }
 
-/// Why a handshake failed; call it at once.
-std::string handshake_fault(const SSL* session) {
+/// Why a handshake failed; call it at once. It says whether another try would fail as well.
+Error handshake_fault(const SSL* session) {
+  const auto final = [](std::string text) { return Error{ErrorCode::refused, std::move(text)}; };
   const long verdict = SSL_get_verify_result(session);
   const unsigned long code = ERR_peek_last_error();
   const int reason = ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
   const std::string text = take_tls_error();
   switch (reason) {
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
-      return std::string("its certificate is refused: ") + X509_verify_cert_error_string(verdict);
+      return final(std::string("its certificate is refused: ") +
+                   X509_verify_cert_error_string(verdict));
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
-      return "it has shown no certificate";
+      return final("it has shown no certificate");
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_HTTPS_PROXY_REQUEST:
@@ -49,27 +50,14 @@ std::string handshake_fault(const SSL* session) {
     case SSL_R_RECORD_LENGTH_MISMATCH:
     case SSL_R_UNEXPECTED_MESSAGE:
     case SSL_R_BAD_RECORD_TYPE:
-      return "it does not speak TLS as tune does (" + text + ")";
+      return final("it does not speak TLS as tune does (" + text + ")");
     default:
       break;
   }
   // An alert is the other side's word.
   constexpr int first_alert = SSL_AD_REASON_OFFSET;
-  if (reason >= first_alert) return "it refuses the certificate of this machine: " + text;
-  return text.empty() ? "it has closed the connection during the handshake" : text;
-}
-
-/// Without its port.
-std::string peer_address(int socket) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  std::array<char, NI_MAXHOST> text{};
-  if (::getpeername(socket, plain, &size) != 0 ||
-      ::getnameinfo(plain, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
-    return "somebody";
-  }
-  return text.data();
+  if (reason >= first_alert) return final("it refuses the certificate of this machine: " + text);
+  return {ErrorCode::io, text.empty() ? "it has closed the connection during the handshake" : text};
 }
 
 TlsSession make_session(SSL_CTX* context, int socket) {
@@ -88,15 +76,18 @@ int milliseconds_until(Deadline deadline) {
 
 /// Repeats a call until it has succeeded. The fault if it does not.
 template <class Call>
-std::string repeat_until(Deadline deadline, const TlsConnection& connection, const Call& call) {
+std::optional<Error> repeat_until(Deadline deadline, const TlsConnection& connection,
+                                  const Call& call) {
   while (true) {
     ERR_clear_error();
     const int result = call(connection.session.get());
-    if (result > 0) return {};
+    if (result > 0) return std::nullopt;
     const auto events = wanted_events(connection.session.get(), result);
     if (!events) return handshake_fault(connection.session.get());
     pollfd wait{connection.socket.get(), *events, 0};
-    if (::poll(&wait, 1, milliseconds_until(deadline)) == 0) return "it does not answer";
+    if (::poll(&wait, 1, milliseconds_until(deadline)) == 0) {
+      return Error{ErrorCode::io, "it does not answer"};
+    }
   }
 }
 
@@ -117,15 +108,15 @@ Expected<TlsConnection> connect_tls(SSL_CTX* context, Descriptor socket,
   TlsConnection connection{std::move(socket), nullptr};
   connection.session = make_session(context, connection.socket.get());
   if (!connection.session) return Error{ErrorCode::io, "OpenSSL: " + take_tls_error()};
-  std::string fault = repeat_until(deadline, connection, [](SSL* s) { return SSL_connect(s); });
-  if (fault.empty()) {
+  auto fault = repeat_until(deadline, connection, [](SSL* s) { return SSL_connect(s); });
+  if (!fault) {
     fault = repeat_until(deadline, connection, [](SSL* s) {
       char first = 0;
       return SSL_peek(s, &first, 1);
     });
   }
-  if (fault.empty()) return connection;
-  return Error{ErrorCode::io, std::move(fault)};
+  if (fault) return *std::move(fault);
+  return connection;
 }
 
 TlsHandshakes::TlsHandshakes(SSL_CTX* context, Options options)
@@ -214,7 +205,7 @@ void TlsHandshakes::go_on(std::list<Pending>::iterator pending) {
   } else if (const auto events = wanted_events(session, result)) {
     pending->events = *events;
   } else {
-    drop(pending, handshake_fault(session));
+    drop(pending, handshake_fault(session).message);
   }
 }
 

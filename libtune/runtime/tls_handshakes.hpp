@@ -71,7 +71,8 @@ class TlsHandshakes {
 };
 
 /// Does the handshake with who accepted a connection, and waits until he has said something: only
-/// then is it known that he has accepted our certificate. The error says why he has not.
+/// then is it known that he has accepted our certificate. The error says why he has not; its code
+/// is `refused` if another try would fail as well.
 [[nodiscard]] Expected<TlsConnection> connect_tls(SSL_CTX* context, Descriptor socket,
                                                   std::chrono::milliseconds time);
 

@@ -12,6 +12,7 @@ enum class ErrorCode {
   io,         ///< The system refused.
   not_found,  ///< This machine does not have it.
   damaged,    ///< What was stored is not as it was written.
+  refused,    ///< One side does not accept the other, and would not another time.
 };
 
 /// What went wrong, for what a right program must expect. The message names the place and the

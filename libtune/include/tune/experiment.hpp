@@ -55,6 +55,12 @@ struct ClusterOptions {
   /// Lets `listen` be an address that other machines reach, though whoever reaches it can run code
   /// here.
   bool insecure = false;
+  /// Files in PEM: a private CA, and a certificate of it with its key, without a passphrase. All or
+  /// none. With them connections are encrypted, and a node without a certificate of that CA is
+  /// refused; then `listen` may be any address.
+  std::string ca = {};
+  std::string cert = {};
+  std::string key = {};
 };
 
 /// A hyperparameter search: everything that tune_run() needs to know, with its defaults.

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -47,6 +48,12 @@ struct Door {
     REQUIRE(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
             static_cast<ssize_t>(text.size()));
   }
+  /// The door's answer.
+  static std::string hear(const Descriptor& socket) {
+    std::string word(door_word.size(), ' ');
+    const ssize_t count = ::recv(socket.get(), word.data(), word.size(), MSG_WAITALL);
+    return word.substr(0, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  }
   /// Waits until the other side has gone.
   static bool is_shut(const Descriptor& socket) {
     char byte = 0;
@@ -72,6 +79,7 @@ TEST_CASE("who knows the door word is let in, and all behind it is left to the h
   Door::say(socket, door_word.substr(0, 3));
   Door::say(socket, std::string(door_word.substr(3)) + "rest");
   const Descriptor guest = Door::wait_for(door.guest);
+  CHECK(Door::hear(socket) == door_word);
   std::string rest;
   while (rest.size() < 4) {
     char byte = 0;
@@ -93,6 +101,31 @@ TEST_CASE("a stranger is sent away, and told of once", "[doorkeeper]") {
   CHECK(Door::wait_for(door.guest));
   door.keeper.reset();
   CHECK(door.strangers == 1);
+}
+
+TEST_CASE("who means to go on with TLS where the door does not, or the other way round, is told",
+          "[doorkeeper]") {
+  const bool is_secure = GENERATE(false, true);
+  std::promise<std::string> refused;
+  int refusals = 0;
+  Door door({.is_secure = is_secure, .on_refused = [&](const std::string& what) {
+               if (refusals++ == 0) refused.set_value(what);
+             }});
+  for (int i = 0; i < 3; ++i) {
+    const Descriptor socket = door.knock();
+    Door::say(socket, is_secure ? door_word : secure_door_word);
+    CHECK(Door::hear(socket) == (is_secure ? secure_door_word : door_word));
+    CHECK(Door::is_shut(socket));
+  }
+  CHECK(Door::wait_for(refused) == (is_secure
+                                        ? "127.0.0.1: it does not use TLS, and this driver does"
+                                        : "127.0.0.1: it uses TLS, and this driver does not"));
+  const Descriptor good = door.knock();
+  Door::say(good, is_secure ? secure_door_word : door_word);
+  CHECK(Door::wait_for(door.guest));
+  door.keeper.reset();
+  CHECK(refusals == 1);
+  CHECK(door.strangers == 0);
 }
 
 TEST_CASE("who only looks whether somebody listens is no stranger", "[doorkeeper]") {

@@ -34,12 +34,13 @@ class TwoSystems {
  public:
   TwoSystems() {
     gate_ = there_.spawn(pass_on, caf::actor_cast<caf::actor>(receiver_));
-    auto port = open_port(there_, gate_, {"127.0.0.1", 0}, [](const std::string&) {});
+    PortOptions options{{"127.0.0.1", 0}, std::nullopt, [](const std::string&) {}, {}};
+    auto port = open_port(there_, gate_, std::move(options));
     REQUIRE(port);
     port_ = std::move(*port);
-    auto socket = find_driver({"localhost", port_->port()});
+    auto socket = find_driver({"localhost", port_.door->port()});
     REQUIRE(socket);
-    const auto peer = connect_to_driver(here_, std::move(*socket));
+    const auto peer = connect_to_driver(here_, std::move(*socket), std::nullopt);
     REQUIRE(peer);
     peer_ = *peer;
   }

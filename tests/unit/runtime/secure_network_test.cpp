@@ -26,7 +26,7 @@
 #include <caf/io/all.hpp>
 
 #include "runtime/descriptor.hpp"
-#include "test_certificates.hpp"
+#include "support/test_certificates.hpp"
 
 namespace tune::runtime {
 namespace {

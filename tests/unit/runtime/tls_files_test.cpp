@@ -11,7 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/temporary_folder.hpp"
-#include "test_certificates.hpp"
+#include "support/test_certificates.hpp"
 
 namespace tune::runtime {
 namespace {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -16,18 +17,26 @@
 
 namespace tune::runtime {
 
-/// What a node says first, before anything that could cost the driver memory or time.
+/// What a node says first, before anything that could cost the driver memory or time: one of the
+/// two, as it means to go on in the clear or with TLS. The door answers with its own.
 inline constexpr std::string_view door_word = "tune-node/1\n";
+inline constexpr std::string_view secure_door_word = "tune-safe/1\n";
+static_assert(secure_door_word.size() == door_word.size());
 
 /// Listens at a port, and lets those in who know the door word.
 ///
 /// Who says something else, nothing in time, or goes again, is dropped: a port scan or another
-/// program. So many may stand at the door at once; one more takes the place of the oldest.
+/// program. So is a node that says the other word, and it hears why. So many may stand at the door
+/// at once; one more takes the place of the oldest.
 class Doorkeeper {
  public:
   struct Options {
     std::chrono::milliseconds patience{5000};  ///< For the door word.
     std::size_t most_waiting = 32;
+    bool is_secure = false;  ///< TLS is spoken behind the door.
+    /// Called on the doorkeeper's own thread, once with each text, such as "10.0.0.3: it does not
+    /// use TLS".
+    std::function<void(std::string)> on_refused = {};
   };
   /// Both are called on the doorkeeper's own thread. `on_stranger` is told of the first alone.
   using OnGuest = std::function<void(Descriptor socket)>;
@@ -60,6 +69,7 @@ class Doorkeeper {
   [[nodiscard]] int next_wait() const;
   void accept_one();
   void listen_to(Visitor& visitor);
+  void answer(Visitor& visitor);
   void send_away(Visitor& visitor, const std::string& what);
 
   Descriptor listener_;
@@ -69,6 +79,7 @@ class Doorkeeper {
   Options options_;
   std::vector<Visitor> visitors_;  // the oldest first
   bool was_stranger_told_ = false;
+  std::set<std::string> refusals_;  // that were told; not without end
   Descriptor end_;
   std::thread thread_;
 };

@@ -41,7 +41,7 @@ class SecureNetwork {
   virtual void accept(Descriptor socket) = 0;
   /// For a socket that was connected to another machine: what CAF's broker takes for a connection,
   /// or why there is none: the reason with which the other side was refused, or refuses us. Waits,
-  /// ten seconds at most.
+  /// ten seconds at most. The error's code is `refused` if another try would fail as well.
   [[nodiscard]] virtual Expected<caf::io::scribe_ptr> connect(Descriptor socket) = 0;
 };
 

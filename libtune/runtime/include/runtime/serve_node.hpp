@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <tune/resources.hpp>
 
 #include "runtime/host_port.hpp"
+#include "runtime/tls_files.hpp"
 
 namespace tune::runtime {
 
@@ -12,9 +14,10 @@ namespace tune::runtime {
 struct NodeOptions {
   HostPort driver;
   LocalResources local = {};
-  std::string experiment = {};  ///< Its name; empty: whichever the driver runs.
-  bool stays = false;           ///< Waits for another experiment after the end of one.
-  bool is_shown = true;         ///< Tells on stderr what happens.
+  std::string experiment = {};       ///< Its name; empty: whichever the driver runs.
+  bool stays = false;                ///< Waits for another experiment after the end of one.
+  bool is_shown = true;              ///< Tells on stderr what happens.
+  std::optional<TlsFiles> tls = {};  ///< None: the connection is plain.
 };
 
 /// Serves a driver as a node: waits for it, runs its trials, and joins again after a loss, until

@@ -62,6 +62,23 @@ void on_interrupt(int signal) {
 
 void do_nothing(int) {}
 
+// Of survive_group_signal().
+std::atomic<pid_t> protected_process{0};
+std::atomic<pid_t> its_parent{0};
+std::atomic<bool> has_survived{false};
+
+void on_group_signal(int signal, siginfo_t* info, void*) {
+  const pid_t sender = info->si_pid;
+  // A process that the training code forked has this handler, too, and is as any other.
+  const bool is_protected = ::getpid() == protected_process;
+  const bool is_meant = sender == protected_process || sender == its_parent;
+  if (is_protected && !is_meant && !has_survived.exchange(true)) return;
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(signal, &standard, nullptr);
+  ::raise(signal);  // comes once this handler has returned
+}
+
 /// Installs a handler where the system's own would act.
 template <std::size_t count>
 void replace_default(const std::array<int, count>& signals, void (*handler)(int)) {
@@ -143,6 +160,16 @@ int SignalWatch::end() {
   }
   thread.join();
   return first_signal;
+}
+
+void survive_group_signal(pid_t parent) {
+  protected_process = ::getpid();
+  its_parent = parent;
+  struct sigaction action {};
+  action.sa_sigaction = on_group_signal;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
+  ::sigemptyset(&action.sa_mask);
+  for (const int signal : interrupts) ::sigaction(signal, &action, nullptr);
 }
 
 void disarm_sigpipe() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 
 namespace tune::runtime {
@@ -26,5 +28,10 @@ class SignalWatch {
 /// Lets SIGPIPE do nothing, for good: whoever writes to a closed pipe sees an error. Programs that
 /// are started from here have it as ever.
 void disarm_sigpipe();
+
+/// In a worker process: the first SIGINT or SIGTERM that comes neither from this process nor from
+/// `parent`, which started it, is not heeded. It is meant for all processes of a service or job at
+/// once, and the one that leads them has it, too: it ends this worker once the trial is saved.
+void survive_group_signal(pid_t parent);
 
 }  // namespace tune::runtime

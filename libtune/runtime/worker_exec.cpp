@@ -53,6 +53,10 @@ void reset_signals() {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
+  // Until the worker has its own handlers: see survive_group_signal().
+  struct sigaction ignored {};
+  ignored.sa_handler = SIG_IGN;
+  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &ignored, nullptr);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -342,6 +342,7 @@ void serve_worker() {
   if (!socket) socket.reset(::fcntl(inherited_socket, F_DUPFD_CLOEXEC, inherited_socket + 1));
   ::close(inherited_socket);
   disarm_sigpipe();
+  survive_group_signal(::getppid());
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // whom a trial has left behind is seen at its end
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {

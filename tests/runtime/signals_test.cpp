@@ -42,6 +42,23 @@ TEST_CASE("FA-09: the first signal saves what runs and ends the program", "[FA-0
   CHECK(std::count_if(results.begin(), results.end(), is_saved) == 2);
 }
 
+TEST_CASE("a signal to all processes of a search at once saves what runs, too", "[signals]") {
+  const TemporaryFolder folder;
+  SearchOfItsOwn search(SearchKind::saves, folder.path());
+  search.wait_for_trials(2);
+  for (const pid_t pid : descendants_of_search(folder.path())) ::kill(pid, SIGTERM);
+  CHECK(is_exit(search.wait(), 128 + SIGTERM));
+  const ResultGrid results = ResultGrid::open(folder.path() / "run");
+  CHECK(results.interrupted());
+  CHECK(results.errors().empty());
+  for (const TrialResult& trial : results) {
+    CHECK(trial.state == TrialState::paused);
+    REQUIRE(trial.checkpoint);
+    CHECK(trial.checkpoint->training_iteration == trial.training_iteration);
+  }
+  CHECK(results.size() == 2);
+}
+
 TEST_CASE("FA-10: the second signal ends the program at once", "[FA-10]") {
   const TemporaryFolder folder;
   SearchOfItsOwn search(SearchKind::saves_slowly, folder.path());

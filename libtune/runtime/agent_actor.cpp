@@ -77,7 +77,11 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
       [this](TeamMail& mail) { on(mail); },
       [this](NodeNote& note) { self_->send(setup_.driver, std::move(note)); },
       [](const NodePing& ping) { return NodePong{ping.number}; },
-      [this](const EndNode&) { end(); },
+      [this](const EndNode&) { end(/*saves=*/false); },
+      [this](const LeaveNode&) {
+        is_leaving_ = true;
+        end(/*saves=*/true);
+      },
   };
 }
 
@@ -120,13 +124,24 @@ void NodeAgent::on(TrialNews& news) {
 
 void NodeAgent::tell(engine::TrialMessage message) {
   if (std::holds_alternative<engine::Ended>(message.report)) {
+    if (is_own_doing(message)) left_.emplace(message.trial, message.incarnation);
     trials_.erase(message.trial);
     if (teams_.holds_back(message)) return;
   }
   keep(std::move(message));
 }
 
+bool NodeAgent::is_own_doing(const engine::TrialMessage& message) const {
+  const auto trial = trials_.find(message.trial);
+  if (!is_leaving_ || trial == trials_.end() || trial->second.is_told_to_stop) return false;
+  const engine::EndKind kind = std::get<engine::Ended>(message.report).kind;
+  return kind == engine::EndKind::stopped || kind == engine::EndKind::failed ||
+         kind == engine::EndKind::abandoned;
+}
+
 void NodeAgent::keep(engine::TrialMessage message) {
+  const bool is_end = std::holds_alternative<engine::Ended>(message.report);
+  if (is_end && left_.contains({message.trial, message.incarnation})) return quit_if_done();
   news_.push_back(std::move(message));
   // What is in the mailbox now goes along.
   if (!std::exchange(flush_is_due_, true)) self_->send(self_, FlushNews{});
@@ -217,7 +232,9 @@ DiskActor& NodeAgent::disk() {
 template <class Order>
 void NodeAgent::order(Order& order) {
   RunningTrial* trial = find(order.trial, order.incarnation);
-  if (trial != nullptr) trial->orders.orders.emplace_back(std::move(order));
+  if (trial == nullptr) return;
+  if constexpr (std::is_same_v<Order, engine::Stop>) trial->is_told_to_stop = true;
+  trial->orders.orders.emplace_back(std::move(order));
 }
 
 void NodeAgent::send_orders() {
@@ -233,10 +250,10 @@ void NodeAgent::flush_news() {
   quit_if_done();
 }
 
-void NodeAgent::end() {
+void NodeAgent::end(bool saves) {
   is_ending_ = true;
   for (auto& [id, trial] : trials_) {
-    trial.orders.orders.emplace_back(engine::Stop{id, trial.incarnation, node_, false});
+    trial.orders.orders.emplace_back(engine::Stop{id, trial.incarnation, node_, saves});
   }
   send_orders();
   quit_if_done();

@@ -65,7 +65,7 @@ NodeLinkActor::behavior_type NodeLink::make_behavior(NodeLinkSetup setup) {
       [this](NodeNote& note) { send(std::move(note)); },
       [this](const NodeFrame& frame) { on(frame); },
       [this](const HeartbeatDue&) { look(); },
-      [this](const NodeLeaves& leaves) { end(NodeSessionOver::End::left, leaves.reason, leaves); },
+      [this](const NodeLeaves& leaves) { leave(leaves); },
   };
 }
 
@@ -140,6 +140,7 @@ void NodeLink::start_agent(const NodeOffer& offer) {
   setup.checkpoint = offer.checkpoint;
   setup.resume_from = offer.resume_from;
   setup.stop_grace = offer.times.stop_grace;
+  leave_time_ = offer.times.stop_grace + offer.times.kill_grace;
   agent_ = self_->spawn<caf::monitored>(run_agent, std::move(setup));
   has_agent_ = true;
 }
@@ -158,7 +159,9 @@ void NodeLink::on(NodeNews& news) {
 void NodeLink::on_down(const caf::down_msg& down) {
   if (agent_ && down.source == agent_.address()) {
     has_agent_ = false;
-    if (!over_) {
+    if (!over_ && leaves_) {
+      end(NodeSessionOver::End::left, leaves_->reason, *leaves_);
+    } else if (!over_) {
       end(NodeSessionOver::End::fault, "its agent ended: " + self_->system().render(down.reason));
     }
     return quit_if_done();
@@ -178,7 +181,24 @@ void NodeLink::look() {
   if (heartbeat_.is_lost(self_->clock().now())) {
     return end(NodeSessionOver::End::lost, "nothing was heard of the driver for too long");
   }
+  if (leaves_ && leave_end_ <= self_->clock().now()) {
+    return end(NodeSessionOver::End::left, leaves_->reason, *leaves_);
+  }
   self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
+}
+
+void NodeLink::leave(NodeLeaves leaves) {
+  if (!has_agent_) return end(NodeSessionOver::End::left, leaves.reason, leaves);
+  if (leaves_ || over_) return;
+  // An infinite grace is no time of the clock.
+  constexpr std::chrono::duration<double> longest = std::chrono::hours(24);
+  leave_end_ =
+      self_->clock().now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                 std::min(leave_time_, longest));
+  send(NodeNote{"node " + setup_.node.name + ", process " + std::to_string(setup_.node.pid) +
+                ", leaves: " + leaves.reason + "; its trials save first"});
+  leaves_ = std::move(leaves);
+  self_->send(agent_, LeaveNode{});
 }
 
 void NodeLink::send(const ToDriver& message) {

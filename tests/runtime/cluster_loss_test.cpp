@@ -66,24 +66,6 @@ TEST_CASE("a node that was frozen is fenced, and then welcome again", "[cluster]
   cluster.check_sound();
 }
 
-TEST_CASE("a node that is told to end leaves at once, and its trial goes on elsewhere",
-          "[cluster]") {
-  Cluster cluster(1, 6);
-  cluster.let_trials_reach(3);
-  const auto driver = cluster.start_lone_driver();
-  const auto leaver = cluster.start_node();
-  REQUIRE(cluster.wait_for_rows(0, 3));
-  ::kill(leaver->pid(), SIGTERM);
-  CHECK(leaver->wait() == 128 + SIGTERM);
-  REQUIRE(cluster.wait_for_log("is lost: it got SIGTERM"));
-  const auto other = cluster.start_node();
-  cluster.let_trials_reach(100);
-  CHECK(driver->read_line() == "1 of 1");
-  CHECK(driver->wait() == 0);
-  CHECK(other->wait() == 0);
-  CHECK(iterations(cluster.rows(0)) == counted_to(6));
-}
-
 TEST_CASE("nodes outlive a driver that is killed, and serve the next one", "[cluster]") {
   Cluster cluster(2, 6);
   cluster.let_trials_reach(3);

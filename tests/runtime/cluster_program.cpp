@@ -1,8 +1,11 @@
 // A search over several machines, for the tests that run it as driver and as nodes:
-//   cluster_program STORAGE SAMPLES STEPS --tune-listen=... | --tune-join=...
-// A trial takes no step beyond the number in STORAGE/limit, if there is such a file.
+//   cluster_program STORAGE SAMPLES STEPS [WORD]... --tune-listen=... | --tune-join=...
+// A trial takes no step beyond the number in STORAGE/limit, if there is such a file, until it is
+// told to end. Words: "rarely": trials save only when they are told to; "deaf": they do not hear
+// it; "licence": each needs one.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -12,6 +15,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <tune/tune.hpp>
 
@@ -29,10 +33,13 @@ class Paced : public tune::Trainable {
  public:
   void setup(const tune::Config& config) override {
     limit_ = config["storage"].get<std::string>() + "/limit";
+    is_deaf_ = config["deaf"].get<bool>();
   }
   tune::Metrics step() override {
     ++steps_;
-    while (steps_ > limit()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (steps_ > limit() && (is_deaf_ || !context().should_stop())) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     return {{"loss", loss_of(steps_)}, {"steps", steps_}, {"worker", ::getpid()}};
   }
   void save_checkpoint(const std::filesystem::path& dir) override {
@@ -52,6 +59,7 @@ class Paced : public tune::Trainable {
   }
 
   std::string limit_;
+  bool is_deaf_ = false;
   std::int64_t steps_ = 0;
 };
 TUNE_REGISTER_TRAINABLE(Paced)
@@ -60,21 +68,28 @@ TUNE_REGISTER_TRAINABLE(Paced)
 
 int main(int argc, char** argv) {
   tune::init(argc, argv);
-  if (argc != 4) return 64;
+  if (argc < 4) return 64;
+  const std::vector<std::string> words(argv + 4, argv + argc);
+  const auto has = [&](const char* word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
   tune::Experiment experiment{
       .name = "run",
       .storage_path = argv[1],
-      .space = {{"storage", tune::constant(argv[1])}, {"x", tune::uniform(0, 1)}},
+      .space = {{"storage", tune::constant(argv[1])},
+                {"deaf", tune::constant(has("deaf"))},
+                {"x", tune::uniform(0, 1)}},
       .metric = "loss",
       .mode = tune::Mode::min,
       .num_samples = std::stoll(argv[2]),
       .searcher = tune::random_search(),
       .stop = {{"training_iteration", std::stod(argv[3])}},
-      .checkpoint = {.every = 1, .keep = 2},
+      .checkpoint = {.every = has("rarely") ? 1000 : 1, .keep = 2},
       .seed = 1,
       .exporters = {"json"},
       .verbosity = 0,
   };
+  if (has("licence")) experiment.resources.custom = {{"licence", 1}};
   experiment.stop_grace = std::chrono::seconds(5);
   try {
     const tune::ResultGrid results = tune::tune_run<Paced>(experiment);

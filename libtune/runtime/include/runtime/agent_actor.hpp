@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <caf/stateful_actor.hpp>
@@ -57,12 +58,15 @@ class NodeAgent {
     OrdersActor actor;
     TrialOrders orders;  // what goes to it at the end of this turn, or once it has started
     std::deque<engine::TrialMessage> held;  // the first one's files are on their way
+    bool is_told_to_stop = false;           // by the driver
   };
 
   void on(NodeTurn& turn);
   void on(TrialNews& news);
   void on(TeamMail& mail);
   void keep(engine::TrialMessage message);
+  /// Whether it is the end of a trial of which the driver must not hear: see LeaveNode.
+  [[nodiscard]] bool is_own_doing(const engine::TrialMessage& message) const;
   void launch(engine::Launch& launch);
   void start(TrialRun run);
   /// The running trial of that start; null if it is gone.
@@ -77,7 +81,7 @@ class NodeAgent {
   void order(Order& order);
   void send_orders();
   void flush_news();
-  void end();
+  void end(bool saves);
   void quit_if_done();
 
   AgentActor::pointer self_;
@@ -92,6 +96,8 @@ class NodeAgent {
   DiskActor disk_;            // see disk()
   bool flush_is_due_ = false;
   bool is_ending_ = false;
+  bool is_leaving_ = false;                           // see LeaveNode
+  std::set<std::pair<TrialId, std::uint32_t>> left_;  // starts of trials that ended for it
 };
 
 /// The body of a node's agent.

@@ -46,6 +46,9 @@ struct NodeWelcome {
 };
 /// End all trials and then yourself.
 struct EndNode {};
+/// Have all trials save and end, pass on what they tell, and then end yourself. For the driver they
+/// have not ended: they go on elsewhere.
+struct LeaveNode {};
 
 /// Another trial may run in this worker process.
 struct WorkerIdle {
@@ -78,7 +81,7 @@ using AgentActor =
                       caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
                       caf::reacts_to<WorkerGone>, caf::reacts_to<struct TeamMail>,
                       caf::reacts_to<struct NodeNote>, caf::replies_to<NodePing>::with<NodePong>,
-                      caf::reacts_to<EndNode>>;
+                      caf::reacts_to<EndNode>, caf::reacts_to<LeaveNode>>;
 
 /// The actor of a node that does what may take long on its disk. EndNode ends it, behind all that
 /// it was told before.
@@ -270,6 +273,7 @@ struct ExperimentOver {
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeTurn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeWelcome)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndNode)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::LeaveNode)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeHello)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeLost)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodePing)

@@ -38,7 +38,8 @@ struct NodeLinkSetup {
 /// A node's end of the connection to its driver. The agent takes it for the driver.
 ///
 /// Once the driver is silent for too long, or says that it has given the node up, all that runs
-/// here is ended at once: it runs elsewhere by then.
+/// here is ended at once: it runs elsewhere by then. A node that leaves of its own accord has its
+/// trials save first.
 class NodeLink {
  public:
   explicit NodeLink(NodeLinkActor::pointer self) : self_(self) {}
@@ -51,6 +52,7 @@ class NodeLink {
   void on(NodeNews& news);
   void on_down(const caf::down_msg& down);
   void look();
+  void leave(NodeLeaves leaves);
   void send(const ToDriver& message);
   void start_agent(const NodeOffer& offer);
   /// Ends the agent, with all that runs, and then this actor. `farewell` is told to the driver.
@@ -69,6 +71,9 @@ class NodeLink {
   bool is_connected_ = true;
   bool waits_for_peer_ = false;  // to have heard the farewell, until
   Heartbeat::Clock::time_point farewell_end_;
+  std::chrono::duration<double> leave_time_{0};  // that trials have to save, until
+  Heartbeat::Clock::time_point leave_end_;
+  std::optional<NodeLeaves> leaves_;  // once all that runs has saved
   std::optional<NodeSessionOver> over_;
   std::optional<ToDriver> farewell_;
 };

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -6,49 +5,14 @@
 #include <catch2/catch.hpp>
 
 #include "cluster.hpp"
+#include "slow_relay.hpp"
 #include "support/skip.hpp"
+#include "two_hosts.hpp"
 
 namespace tune::test {
 namespace {
 
 using Catch::Contains;
-
-/// Two hosts with a cable between them: network namespaces of this machine.
-class TwoHosts {
- public:
-  TwoHosts() {
-    is_there_ = run("ip netns add " + a_) && run("ip netns add " + b_) &&
-                run("ip -n " + a_ + " link add cable type veth peer name cable netns " + b_) &&
-                run("ip -n " + a_ + " address add 10.213.0.1/24 dev cable") &&
-                run("ip -n " + b_ + " address add 10.213.0.2/24 dev cable") &&
-                run("ip -n " + a_ + " link set dev lo up") &&
-                run("ip -n " + a_ + " link set dev cable up") && heal();
-  }
-  ~TwoHosts() {
-    run("ip netns delete " + a_);
-    run("ip netns delete " + b_);
-  }
-  TwoHosts(const TwoHosts&) = delete;
-  TwoHosts& operator=(const TwoHosts&) = delete;
-
-  [[nodiscard]] bool is_there() const { return is_there_; }
-  [[nodiscard]] std::vector<std::string> on_a() const { return prefix(a_); }
-  [[nodiscard]] std::vector<std::string> on_b() const { return prefix(b_); }
-  bool cut() const { return run("ip -n " + b_ + " link set dev cable down"); }
-  bool heal() const { return run("ip -n " + b_ + " link set dev cable up"); }
-
- private:
-  static bool run(const std::string& command) {
-    return std::system((command + " > /dev/null 2>&1").c_str()) == 0;
-  }
-  static std::vector<std::string> prefix(const std::string& host) {
-    return {"/bin/sh", "-c", "exec ip netns exec " + host + R"( "$0" "$@")"};
-  }
-
-  std::string a_ = "tune_a" + std::to_string(::getpid());
-  std::string b_ = "tune_b" + std::to_string(::getpid());
-  bool is_there_ = false;
-};
 
 TEST_CASE("a node that was cut off is fenced, and welcome again once the cable is whole",
           "[cluster]") {
@@ -84,6 +48,46 @@ TEST_CASE("a node that was cut off is fenced, and welcome again once the cable i
   CHECK(iterations(cluster.rows(0)) == counted_to(12));
   CHECK(nodes_of({cluster.rows(0).back()}) == std::set<std::int64_t>{far->pid()});
   cluster.check_sound();
+}
+
+/// What a slow way between driver and node must not change.
+void check_nothing_lost(const Cluster& cluster, int samples, int steps) {
+  CHECK_THAT(cluster.log(), !Contains("is lost"));
+  for (int trial = 0; trial < samples; ++trial) {
+    CHECK(iterations(cluster.rows(trial)) == counted_to(steps));
+  }
+  cluster.check_sound();
+}
+
+TEST_CASE("a slow line between driver and node loses no result and no node", "[cluster]") {
+  constexpr int samples = 4;
+  constexpr int steps = 300;
+  Cluster cluster(samples, steps);
+  SlowRelay relay(cluster.port());
+  // A silence of a second is none: the line has such, one way or the other.
+  const auto driver = cluster.start_lone_driver({"--tune-node-timeout=10"});
+  const auto node = cluster.start_program(
+      {"--tune-join=127.0.0.1:" + std::to_string(relay.port()), "--tune-cpus=2"});
+  CHECK(driver->read_line() == "4 of 4");
+  CHECK(driver->wait() == 0);
+  CHECK(node->wait() == 0);
+  check_nothing_lost(cluster, samples, steps);
+}
+
+TEST_CASE("lost and late packets lose no result and no node", "[cluster]") {
+  const TwoHosts hosts;
+  if (!hosts.is_there()) return skip_test("no network namespaces");
+  if (!hosts.make_slow()) return skip_test("this system's tc has no netem");
+  constexpr int samples = 4;
+  constexpr int steps = 300;
+  Cluster cluster(samples, steps);
+  cluster.set_host("10.213.0.1");
+  const auto driver = cluster.start_driver({"--tune-no-local", "--tune-insecure"}, hosts.on_a());
+  const auto node = cluster.start_node({}, 2, hosts.on_b());
+  CHECK(driver->read_line() == "4 of 4");
+  CHECK(driver->wait() == 0);
+  CHECK(node->wait() == 0);
+  check_nothing_lost(cluster, samples, steps);
 }
 
 }  // namespace

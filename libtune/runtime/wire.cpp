@@ -93,11 +93,13 @@ Result result_from(const Json& json) {
   return result;
 }
 
+}  // namespace
+
 Json to_json(const ResourceGrant& grant) {
   return {{"amounts", grant.amounts.amounts()}, {"gpu_ids", grant.gpu_ids}};
 }
 
-ResourceGrant grant_from(const Json& json) {
+ResourceGrant grant_from_json(const Json& json) {
   ResourceGrant grant;
   for (const auto& [name, amount] : json.at("amounts").items()) {
     grant.amounts.set(name, amount.get<std::int64_t>());
@@ -105,6 +107,8 @@ ResourceGrant grant_from(const Json& json) {
   json.at("gpu_ids").get_to(grant.gpu_ids);
   return grant;
 }
+
+namespace {
 
 Json to_json(const core::SharedManifest& files) {
   if (!files) return {};
@@ -176,9 +180,10 @@ engine::Launch launch_from_json(const Json& json) {
   launch.node = NodeId(json.at("node").get<std::uint64_t>());
   json.at("trial_name").get_to(launch.trial_name);
   launch.config = Config(json.at("config"));
-  launch.grant = grant_from(json.at("grant"));
+  launch.grant = grant_from_json(json.at("grant"));
   for (const Json& worker : json.at("workers")) {
-    launch.workers.push_back({NodeId(worker.at(0).get<std::uint64_t>()), grant_from(worker.at(1))});
+    launch.workers.push_back(
+        {NodeId(worker.at(0).get<std::uint64_t>()), grant_from_json(worker.at(1))});
   }
   json.at("seed").get_to(launch.seed);
   if (const Json& checkpoint = json.at("checkpoint"); !checkpoint.is_null()) {

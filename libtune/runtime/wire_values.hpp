@@ -10,11 +10,13 @@ namespace tune::runtime {
 [[nodiscard]] Json to_json(const engine::Launch& launch);
 [[nodiscard]] Json to_json(const TrialOrder& order);
 [[nodiscard]] Json to_json(const engine::TrialMessage& message);
+[[nodiscard]] Json to_json(const ResourceGrant& grant);
 
 // They throw what Json throws, or std::invalid_argument, for what is none.
 
 [[nodiscard]] engine::Launch launch_from_json(const Json& json);
 [[nodiscard]] TrialOrder order_from_json(const Json& json);
 [[nodiscard]] engine::TrialMessage trial_message_from_json(const Json& json);
+[[nodiscard]] ResourceGrant grant_from_json(const Json& json);
 
 }  // namespace tune::runtime

@@ -58,13 +58,18 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
     workers_ = std::make_unique<WorkerPool>(self_, setup_.processes, setup_.worker_options,
                                             cores_to_divide(setup_.capacity));
   }
+  teams_.set_up({setup_.driver, workers_.get(), setup_.experiment_name, setup_.experiment_path,
+                 [this](engine::TrialMessage end) { keep(std::move(end)); }});
   if (setup_.make_files) files_ = setup_.make_files(self_);
   const Host host = local_host();
   self_->send(setup_.driver,
               NodeHello{host.name, host.ip, host.pid, setup_.capacity, NodeActor(self_),
                         setup_.labels, /*is_local=*/true, setup_.takes_part});
   return {
-      [this](const NodeWelcome& welcome) { node_ = welcome.node; },
+      [this](const NodeWelcome& welcome) {
+        node_ = welcome.node;
+        teams_.set_node(node_);
+      },
       [this](NodeTurn& turn) { on(turn); },
       [this](TrialNews& news) { on(news); },
       [this](const FlushNews&) { flush_news(); },
@@ -74,7 +79,15 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
         workers_->on_gone(message);
         quit_if_done();
       },
-      [this](TeamMail& mail) { on(mail); },
+      [this](TeamMail& mail) { teams_.on(mail); },
+      [this](const NodeLetter& letter) {
+        teams_.on(letter);
+        go_on();
+      },
+      [this](const NodeGone& gone) {
+        teams_.on(gone);
+        go_on();
+      },
       [this](NodeNote& note) { self_->send(setup_.driver, std::move(note)); },
       [](const NodePing& ping) { return NodePong{ping.number}; },
       [this](const EndNode&) { end(/*saves=*/false); },
@@ -106,9 +119,8 @@ void NodeAgent::on(NodeTurn& turn) {
 
 void NodeAgent::on(TrialNews& news) {
   if (news.rank) {
-    std::optional<engine::TrialMessage> end = teams_.on_worker_news(news);
-    if (end) keep(*std::move(end));
-    return quit_if_done();
+    teams_.on_worker_news(news);
+    return go_on();
   }
   for (engine::TrialMessage& message : news.messages) {
     if (const auto* warned = std::get_if<engine::Warned>(&message.report)) {
@@ -126,7 +138,7 @@ void NodeAgent::tell(engine::TrialMessage message) {
   if (std::holds_alternative<engine::Ended>(message.report)) {
     if (is_own_doing(message)) left_.emplace(message.trial, message.incarnation);
     trials_.erase(message.trial);
-    if (teams_.holds_back(message)) return;
+    if (teams_.takes_end(message)) return;
   }
   keep(std::move(message));
 }
@@ -147,8 +159,15 @@ void NodeAgent::keep(engine::TrialMessage message) {
   if (!std::exchange(flush_is_due_, true)) self_->send(self_, FlushNews{});
 }
 
-void NodeAgent::on(TeamMail& mail) {
-  if (workers_) teams_.pass_on(mail, *workers_);
+// After what may have ended a worker.
+void NodeAgent::go_on() {
+  while (!waiting_runs_.empty() && !teams_.is_clearing()) {
+    TrialRun run = std::move(waiting_runs_.front());
+    waiting_runs_.pop_front();
+    start(std::move(run));
+  }
+  send_orders();
+  quit_if_done();
 }
 
 // What comes behind files that are on their way waits for them.
@@ -193,27 +212,33 @@ void NodeAgent::launch(engine::Launch& launch) {
   run.checkpoint = setup_.checkpoint;
   run.initial_checkpoint = setup_.resume_from;
   run.warns_of_reserved_names = !warned_.contains(id);
-  if (!files_) return start(std::move(run));
+  if (!files_) return start_when_clear(std::move(run));
   const auto shared_run = std::make_shared<TrialRun>(std::move(run));  // a std::function is copied
   files_->bring(shared_run->launch, [this, shared_run](const std::optional<std::string>& fault) {
     const engine::Launch& wanted = shared_run->launch;
     if (find(wanted.trial, wanted.incarnation) == nullptr) return;
     if (!fault) {
-      start(std::move(*shared_run));
+      start_when_clear(std::move(*shared_run));
       return send_orders();
     }
     tell({wanted.trial, wanted.incarnation, 0, engine::Ended{engine::EndKind::failed, *fault}});
   });
 }
 
+void NodeAgent::start_when_clear(TrialRun run) {
+  if (!teams_.is_clearing()) return start(std::move(run));
+  waiting_runs_.push_back(std::move(run));
+}
+
 void NodeAgent::start(TrialRun run) {
   const TrialId id = run.launch.trial;
+  const std::uint32_t incarnation = run.launch.incarnation;
   RunningTrial& trial = trials_.at(id);
   if (workers_) {
     const bool has_team = !run.launch.workers.empty();
-    if (has_team) teams_.begin(run, node_);
+    if (has_team) teams_.begin(run.launch);
     const HostActor host = workers_->start(std::move(run));
-    if (has_team) teams_.set_trial(id, host);
+    if (has_team) teams_.set_trial(id, incarnation, host);
     trial.actor = host;
   } else {
     trial.actor = self_->spawn<caf::linked>(
@@ -256,6 +281,7 @@ void NodeAgent::end(bool saves) {
     trial.orders.orders.emplace_back(engine::Stop{id, trial.incarnation, node_, saves});
   }
   send_orders();
+  teams_.end();
   quit_if_done();
 }
 

@@ -49,6 +49,7 @@ DriverActor::behavior_type Driver::make_behavior(DriverSetup setup) {
         record_turn_.records.emplace_back(std::move(note));
         end_turn();
       },
+      [this](NodeLetter& letter) { pass_on(letter); },
       [this](SearcherTurnDone& done) { on(std::move(done)); },
       [this](const TurnCommitted& turn) { on(turn); },
       [this](RecordTurnDone& done) { on(std::move(done)); },
@@ -99,12 +100,21 @@ void Driver::on(const NodeLost& lost) {
   node.turn = {};
   record_turn_.records.emplace_back(
       NodeNote{"node " + node_text(lost.node) + " is lost: " + lost.reason});
+  for (const Node& other : nodes_) {
+    if (other.agent) self_->send(other.agent, NodeGone{lost.node});
+  }
   handle(engine::NodeLeft{lost.node});
   const std::string waiting = setup_.engine->waiting_reason();
   if (!waiting.empty()) {
     record_turn_.records.emplace_back(NodeNote{"the experiment waits: " + waiting});
   }
   end_turn();
+}
+
+void Driver::pass_on(NodeLetter& letter) {
+  if (letter.to.value() >= nodes_.size()) return;
+  const NodeActor& agent = nodes_[letter.to.value()].agent;
+  if (agent) self_->send(agent, std::move(letter));  // else its sender hears of the loss
 }
 
 std::string Driver::node_text(NodeId id) const {

@@ -63,6 +63,7 @@ NodeLinkActor::behavior_type NodeLink::make_behavior(NodeLinkSetup setup) {
       [this](NodeNews& news) { on(news); },
       [this](NodeWarning& warning) { send(std::move(warning)); },
       [this](NodeNote& note) { send(std::move(note)); },
+      [this](NodeLetter& letter) { send(std::move(letter)); },
       [this](const NodeFrame& frame) { on(frame); },
       [this](const HeartbeatDue&) { look(); },
       [this](const NodeLeaves& leaves) { leave(leaves); },

@@ -16,10 +16,10 @@ namespace tune::runtime {
 namespace {
 
 // Each kind of a variant has a name here, by its place; one that is added needs another.
-constexpr const char* to_node_kinds[] = {"offer", "refusal", "welcome", "turn",
-                                         "ping",  "fenced",  "over"};
-constexpr const char* to_driver_kinds[] = {"introduction", "ready", "refusal", "news",
-                                           "warning",      "note",  "pong",    "leaves"};
+constexpr const char* to_node_kinds[] = {"offer",  "refusal", "welcome", "turn", "ping",
+                                         "fenced", "over",    "letter",  "gone"};
+constexpr const char* to_driver_kinds[] = {"introduction", "ready", "refusal", "news",  "warning",
+                                           "note",         "pong",  "leaves",  "letter"};
 static_assert(std::size(to_node_kinds) == std::variant_size_v<ToNode>);
 static_assert(std::size(to_driver_kinds) == std::variant_size_v<ToDriver>);
 
@@ -117,6 +117,20 @@ Acknowledgement acknowledgement_from(const Json& json) {
           json.at(2), json.at(3)};
 }
 
+Json letter_to_json(const NodeLetter& letter) {
+  return {{"from", letter.from.value()},
+          {"to", letter.to.value()},
+          {"bytes", Json::binary({letter.bytes.begin(), letter.bytes.end()})},
+          {"last", letter.is_last},
+          {"received", letter.received}};
+}
+
+NodeLetter letter_from(const Json& json) {
+  const auto& bytes = json.at("bytes").get_binary();
+  return {NodeId(json.at("from").get<std::uint64_t>()), NodeId(json.at("to").get<std::uint64_t>()),
+          std::string(bytes.begin(), bytes.end()), json.at("last"), json.at("received")};
+}
+
 struct ToNodeFields {
   Json operator()(const NodeOffer& m) const {
     return {{"name", m.experiment_name},
@@ -148,6 +162,8 @@ struct ToNodeFields {
   Json operator()(const NodePing& m) const { return {{"number", m.number}}; }
   Json operator()(const NodeFenced& m) const { return {{"reason", m.reason}}; }
   Json operator()(const NodeOver&) const { return Json::object(); }
+  Json operator()(const NodeLetter& m) const { return letter_to_json(m); }
+  Json operator()(const NodeGone& m) const { return {{"node", m.node.value()}}; }
 };
 
 struct ToDriverFields {
@@ -175,6 +191,7 @@ struct ToDriverFields {
   Json operator()(const NodeNote& m) const { return {{"text", m.text}}; }
   Json operator()(const NodePong& m) const { return {{"number", m.number}}; }
   Json operator()(const NodeLeaves& m) const { return {{"reason", m.reason}}; }
+  Json operator()(const NodeLetter& m) const { return letter_to_json(m); }
 };
 
 NodeTurn turn_from(const Json& json) {
@@ -258,8 +275,12 @@ ToNode to_node_from_json(const Json& json) {
       return NodePing{json.at("number")};
     case 5:
       return NodeFenced{json.at("reason")};
-    default:
+    case 6:
       return NodeOver{};
+    case 7:
+      return letter_from(json);
+    default:
+      return NodeGone{NodeId(json.at("node").get<std::uint64_t>())};
   }
 }
 
@@ -279,8 +300,10 @@ ToDriver to_driver_from_json(const Json& json) {
       return NodeNote{json.at("text")};
     case 6:
       return NodePong{json.at("number")};
-    default:
+    case 7:
       return NodeLeaves{json.at("reason")};
+    default:
+      return letter_from(json);
   }
 }
 

@@ -42,6 +42,12 @@ RemoteNodeActor::behavior_type RemoteNode::make_behavior(RemoteNodeSetup setup) 
         quit_if_done();
       },
       [this](NodeTurn& turn) { on(turn); },
+      [this](NodeLetter& letter) {
+        if (state_ == State::joined) send(std::move(letter));
+      },
+      [this](const NodeGone& gone) {
+        if (state_ == State::joined) send(gone);
+      },
       [this](const NodeFrame& frame) { on(frame); },
       [this](const HeartbeatDue&) { look(); },
       [this](const NodeCameAgain&) { end_connection("it came again"); },
@@ -79,6 +85,8 @@ void RemoteNode::on(ToDriver message) {
   if (state_ == State::fenced) {
     if (const auto* news = std::get_if<NodeNews>(&message)) {
       late_messages_ += news->messages.size();
+    } else if (std::holds_alternative<NodeLetter>(message)) {
+      ++late_messages_;
     }
   }
   std::visit(
@@ -101,6 +109,10 @@ void RemoteNode::on(ToDriver message) {
         } else if constexpr (std::is_same_v<Message, NodeNews>) {
           if (state_ != State::joined || !id_) return;
           m.node = *id_;
+          self_->send(setup_.driver, std::move(m));
+        } else if constexpr (std::is_same_v<Message, NodeLetter>) {
+          if (state_ != State::joined || !id_) return;
+          m.from = *id_;
           self_->send(setup_.driver, std::move(m));
         } else if constexpr (std::is_same_v<Message, NodeWarning> ||
                              std::is_same_v<Message, NodeNote>) {

@@ -1,108 +1,125 @@
 #include "runtime/team_hosts.hpp"
 
-#include <algorithm>
-#include <string>
+#include <exception>
+#include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include <caf/all.hpp>
 
 namespace tune::runtime {
 
-void TeamHosts::begin(const TrialRun& run, NodeId node) {
-  Team team;
-  team.node = node;
-  team.run.experiment_name = run.experiment_name;
-  team.run.experiment_path = run.experiment_path;
-  team.run.launch.trial = run.launch.trial;
-  team.run.launch.incarnation = run.launch.incarnation;
-  team.run.launch.node = node;
-  team.run.launch.trial_name = run.launch.trial_name;
-  for (const WorkerGrant& grant : run.launch.workers) team.workers.push_back({grant});
-  teams_[run.launch.trial] = std::move(team);
+TeamHosts::TeamHosts(AgentActor::pointer agent) : agent_(agent), books_(*this) {}
+
+void TeamHosts::set_node(NodeId node) {
+  node_ = node;
+  books_.set_node(node);
 }
 
-void TeamHosts::pass_on(TeamMail& mail, WorkerPool& pool) {
-  const auto found = teams_.find(mail.trial);
-  if (found == teams_.end() || found->second.end) return;
-  Team& team = found->second;
-  if (mail.incarnation != team.run.launch.incarnation || mail.rank >= team.workers.size()) return;
-  Worker& worker = team.workers[mail.rank];
-  if (!mail.to_worker) {
-    if (mail.body.contains("answer") || mail.body.contains("fault")) worker.is_busy = false;
-    return agent_->send(team.trial, std::move(mail));
+void TeamHosts::begin(const engine::Launch& launch) {
+  books_.begin({launch.trial, launch.incarnation}, launch.trial_name, launch.workers);
+}
+
+void TeamHosts::set_trial(TrialId trial, std::uint32_t incarnation, HostActor host) {
+  trials_[{trial, incarnation}] = std::move(host);
+}
+
+void TeamHosts::on(TeamMail& mail) {
+  const MemberId member{{mail.trial, mail.incarnation}, mail.rank};
+  if (mail.to_worker) {
+    books_.on_trial_word(member, std::move(mail.body));
+  } else {
+    books_.on_member_word(member, std::move(mail.body));
   }
-  if (!worker.host && !worker.is_over) start(team, mail.rank, pool);
-  if (worker.is_over) return;  // the trial has been told, or will be
-  if (mail.body.contains("function")) worker.is_busy = true;
-  agent_->send(worker.host, std::move(mail));
 }
 
-void TeamHosts::start(Team& team, std::size_t rank, WorkerPool& pool) {
-  Worker& worker = team.workers[rank];
-  if (worker.grant.node != team.node) {
-    worker.is_over = true;
-    return tell_death(team, rank,
-                      "its place is on another node than the trial's, where it cannot be called: "
-                      "ask for GangStrategy::strict_pack");
-  }
-  TrialRun run = team.run;
-  run.launch.grant = worker.grant.resources;
-  run.place = TeamPlace{rank, team.workers.size()};
-  worker.host = pool.start(std::move(run));
-}
-
-std::optional<engine::TrialMessage> TeamHosts::on_worker_news(const TrialNews& news) {
+void TeamHosts::on_worker_news(const TrialNews& news) {
   const engine::TrialMessage& last = news.messages.back();
   const auto* ended = std::get_if<engine::Ended>(&last.report);
-  const auto found = teams_.find(last.trial);
-  if (ended == nullptr || found == teams_.end()) return std::nullopt;
-  Team& team = found->second;
-  if (last.incarnation != team.run.launch.incarnation) return std::nullopt;
-  Worker& worker = team.workers.at(*news.rank);
-  worker.is_over = true;
-  worker.host = nullptr;
-  if (!team.end) {
-    tell_death(team, *news.rank, ended->message);
-    return std::nullopt;
-  }
-  if (!is_over(team)) return std::nullopt;
-  std::optional<engine::TrialMessage> end = std::move(team.end);
-  teams_.erase(found);
-  return end;
+  if (ended == nullptr) return;
+  const MemberId member{{last.trial, last.incarnation}, *news.rank};
+  members_.erase(member);
+  books_.on_member_end(member, ended->message);
 }
 
-void TeamHosts::tell_death(const Team& team, std::size_t rank, const std::string& text) {
-  const engine::Launch& launch = team.run.launch;
-  Json body;
-  body["died"] = text;
-  agent_->send(team.trial,
-               TeamMail{launch.trial, launch.incarnation, false, rank, std::move(body)});
+void TeamHosts::on(const NodeLetter& letter) {
+  try {
+    const auto message = mail_.receive(letter);
+    if (!message) throw std::invalid_argument(message.error().message);
+    if (*message) books_.on_post(letter.from, decode_post(**message));
+    note_stale_posts();
+    send_letters();
+  } catch (const std::exception& error) {
+    agent_->send(setup_.driver,
+                 NodeNote{"node " + std::to_string(letter.from.value()) +
+                          " sent another node's agent " + error.what() + ": what they share ends"});
+    on(NodeGone{letter.from});
+  }
 }
 
-bool TeamHosts::holds_back(const engine::TrialMessage& end) {
-  const auto found = teams_.find(end.trial);
-  if (found == teams_.end()) return false;
-  Team& team = found->second;
-  if (is_over(team)) {
-    teams_.erase(found);
-    return false;
-  }
-  team.end = end;
-  const engine::Launch& launch = team.run.launch;
-  for (Worker& worker : team.workers) {
-    if (!worker.host) continue;
-    TrialOrders orders;
-    orders.orders.emplace_back(engine::Stop{launch.trial, launch.incarnation, launch.node, false});
-    agent_->send(worker.host, std::move(orders));
-    // Whoever called it is gone, or has given it up.
-    if (worker.is_busy) agent_->send(worker.host, AbortWorker{});
-  }
-  return true;
+void TeamHosts::on(const NodeGone& gone) {
+  mail_.forget(gone.node);
+  books_.on_node_gone(gone.node);
 }
 
-bool TeamHosts::is_over(const Team& team) {
-  return std::all_of(team.workers.begin(), team.workers.end(),
-                     [](const Worker& worker) { return !worker.host; });
+void TeamHosts::note_stale_posts() {
+  if (books_.stale_posts() == 0 || std::exchange(has_noted_stale_posts_, true)) return;
+  agent_->send(setup_.driver,
+               NodeNote{"node " + std::to_string(node_.value()) +
+                        " refused a letter of a worker whose trial has ended there; further ones "
+                        "are not told of"});
+}
+
+// --- what the books have done
+
+void TeamHosts::tell_trial(const TeamId& team, std::size_t rank, Json body) {
+  const auto trial = trials_.find(team);
+  if (trial == trials_.end()) return;
+  agent_->send(trial->second, TeamMail{team.trial, team.incarnation, false, rank, std::move(body)});
+}
+
+std::optional<std::string> TeamHosts::start_member(const MemberId& member,
+                                                   const MemberStart& start) {
+  if (setup_.pool == nullptr) return "its node runs no trials";
+  TrialRun run;
+  run.experiment_name = setup_.experiment_name;
+  run.experiment_path = setup_.experiment_path;
+  run.launch.trial = member.team.trial;
+  run.launch.incarnation = member.team.incarnation;
+  run.launch.node = node_;
+  run.launch.trial_name = start.trial_name;
+  run.launch.grant = start.grant;
+  run.place = TeamPlace{member.rank, start.size};
+  members_[member] = setup_.pool->start(std::move(run));
+  return std::nullopt;
+}
+
+void TeamHosts::tell_member(const MemberId& member, Json body) {
+  agent_->send(members_.at(member), TeamMail{member.team.trial, member.team.incarnation, true,
+                                             member.rank, std::move(body)});
+}
+
+void TeamHosts::stop_member(const MemberId& member, bool at_once) {
+  const HostActor& host = members_.at(member);
+  TrialOrders orders;
+  orders.orders.emplace_back(
+      engine::Stop{member.team.trial, member.team.incarnation, node_, false});
+  agent_->send(host, std::move(orders));
+  if (at_once) agent_->send(host, AbortWorker{});
+}
+
+void TeamHosts::post(NodeId to, TeamPost post) {
+  mail_.send(to, encode_post(post));
+  send_letters();
+}
+
+void TeamHosts::send_letters() {
+  for (NodeLetter& letter : mail_.take()) agent_->send(setup_.driver, std::move(letter));
+}
+
+void TeamHosts::tell_end(engine::TrialMessage end) {
+  trials_.erase({end.trial, end.incarnation});
+  setup_.tell_end(std::move(end));
 }
 
 }  // namespace tune::runtime

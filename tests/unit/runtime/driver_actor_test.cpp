@@ -26,6 +26,8 @@ struct Heard {
   std::vector<Record> records;
   std::vector<SearcherCommand> searcher;
   std::vector<report::RunStatus> statuses;
+  std::vector<std::string> letters;
+  std::vector<NodeId> gone;
   std::optional<ExperimentEnd> over;
   // Then what they get waits until the test says otherwise.
   bool callbacks_are_slow = false;
@@ -46,7 +48,9 @@ NodeActor::behavior_type fake_node(NodeActor::pointer, Heard* heard) {
             heard->node.insert(heard->node.end(), turn.commands.begin(), turn.commands.end());
             heard->credit.insert(heard->credit.end(), turn.acknowledgements.begin(),
                                  turn.acknowledgements.end());
-          }};
+          },
+          [=](const NodeLetter& letter) { heard->letters.push_back(letter.bytes); },
+          [=](const NodeGone& gone) { heard->gone.push_back(gone.node); }};
 }
 
 /// Suggests the trial's number.
@@ -203,6 +207,23 @@ TEST_CASE_METHOD(DriverFixture, "a time budget beyond all clocks never ends", "[
   tell_trial(0, {engine::Started{}, engine::Ended{engine::EndKind::finished, {}}});
   REQUIRE(heard.over);
   CHECK(heard.over->reason == "all trials ended");
+}
+
+TEST_CASE_METHOD(DriverFixture, "agents' letters are passed on, and each loss is told before more",
+                 "[driver]") {
+  start(trials(1));
+  Heard other;
+  join(other, /*is_local=*/false);
+  tell(NodeLetter{NodeId{0}, NodeId{1}, "to one"});
+  tell(NodeLetter{NodeId{1}, NodeId{0}, "to zero"});
+  tell(NodeLetter{NodeId{0}, NodeId{7}, "to nobody"});
+  CHECK(other.letters == std::vector<std::string>{"to one"});
+  CHECK(heard.letters == std::vector<std::string>{"to zero"});
+  tell(NodeLost{NodeId{1}, "its connection broke"});
+  CHECK(heard.gone == std::vector<NodeId>{NodeId{1}});
+  CHECK(other.gone.empty());
+  tell(NodeLetter{NodeId{0}, NodeId{1}, "too late"});
+  CHECK(other.letters.size() == 1);
 }
 
 TEST_CASE_METHOD(DriverFixture, "credit goes back once the records are in the journal",

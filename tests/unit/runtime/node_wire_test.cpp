@@ -142,6 +142,13 @@ std::vector<engine::TrialReport> all_reports() {
           engine::WentBack{2}};
 }
 
+/// Its bytes are any, and no text.
+NodeLetter letter() {
+  NodeLetter letter{NodeId{3}, NodeId{5}, std::string("\0\xFF\x80", 3), /*is_last=*/false};
+  letter.received = 7;
+  return letter;
+}
+
 std::vector<ToDriver> all_to_driver() {
   NodeIntroduction introduction;
   introduction.build = "b";
@@ -158,8 +165,8 @@ std::vector<ToDriver> all_to_driver() {
   for (engine::TrialReport& report : all_reports()) {
     news.messages.push_back({TrialId{7}, 3, news.messages.size(), std::move(report)});
   }
-  return {introduction,     NodeReady{},   NodeRefusal{"no"}, std::move(news),
-          NodeWarning{"w"}, NodeNote{"n"}, NodePong{5},       NodeLeaves{"bye"}};
+  return {introduction,  NodeReady{}, NodeRefusal{"no"}, std::move(news), NodeWarning{"w"},
+          NodeNote{"n"}, NodePong{5}, NodeLeaves{"bye"}, letter()};
 }
 
 std::vector<ToNode> all_to_node() {
@@ -184,8 +191,9 @@ std::vector<ToNode> all_to_node() {
                    engine::Stop{TrialId{1}, 1, NodeId{2}, true},
                    engine::DeleteCheckpoint{{"00001", "checkpoint_000001"}}};
   turn.acknowledgements = {{NodeId{2}, TrialId{1}, 1, 12}};
-  return {offer,           NodeRefusal{"no"}, NodeWelcome{NodeId{2}}, std::move(turn), NodePing{5},
-          NodeFenced{"f"}, NodeOver{}};
+  return {offer,           NodeRefusal{"no"}, NodeWelcome{NodeId{2}},
+          std::move(turn), NodePing{5},       NodeFenced{"f"},
+          NodeOver{},      letter(),          NodeGone{NodeId{6}}};
 }
 
 TEST_CASE("each message between machines arrives as it was sent", "[node_wire]") {

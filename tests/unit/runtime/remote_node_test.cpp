@@ -23,6 +23,7 @@ struct HeardOfNode {
   std::vector<NodeLost> lost;
   std::vector<engine::TrialMessage> news;
   std::vector<std::string> notes;
+  std::vector<NodeLetter> letters;
 
   template <class Message>
   [[nodiscard]] std::size_t count() const {
@@ -46,6 +47,7 @@ DriverActor::behavior_type fake_driver(DriverActor::pointer, HeardOfNode* heard)
           },
           [](const NodeWarning&) {},
           [=](const NodeNote& note) { heard->notes.push_back(note.text); },
+          [=](const NodeLetter& letter) { heard->letters.push_back(letter); },
           [=](const NodeLost& lost) { heard->lost.push_back(lost); },
           [](const SearcherTurnDone&) {},
           [](const TurnCommitted&) {},
@@ -170,6 +172,32 @@ TEST_CASE_METHOD(RemoteNodeFixture, "a node that is silent for too long is lost,
   REQUIRE(heard.notes.size() == 1);
   CHECK_THAT(heard.notes[0], Contains("2 late messages of its trials were refused"));
   CHECK(heard.lost.size() == 1);
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "letters go both ways until the node is lost",
+                 "[remote_node]") {
+  join();
+  tell(NodeLetter{NodeId{1}, NodeId{4}, std::string("\0\xFF", 2), /*is_last=*/false});
+  tell(NodeGone{NodeId{1}});
+  REQUIRE(heard.count<NodeLetter>() == 1);
+  CHECK(heard.count<NodeGone>() == 1);
+  // Whom it says it is from does not count.
+  NodeLetter letter{NodeId{9}, NodeId{1}, "abc"};
+  letter.received = 3;
+  say(letter);
+  REQUIRE(heard.letters.size() == 1);
+  CHECK(heard.letters[0].from == NodeId{4});
+  CHECK(heard.letters[0].to == NodeId{1});
+  CHECK(heard.letters[0].bytes == "abc");
+  CHECK(heard.letters[0].received == 3);
+  pass_seconds(20);
+  REQUIRE(heard.lost.size() == 1);
+  say(letter);
+  tell(NodeLetter{NodeId{1}, NodeId{4}, "late"});
+  CHECK(heard.letters.size() == 1);
+  CHECK(heard.count<NodeLetter>() == 1);
+  cut();
+  CHECK_THAT(heard.notes.at(0), Contains("1 late messages of its trials were refused"));
 }
 
 TEST_CASE_METHOD(RemoteNodeFixture, "a driver that was frozen itself does not blame its nodes",

@@ -46,7 +46,7 @@ class AskedFiles final : public TravellingFiles {
 UpstreamActor::behavior_type pass_news_on(UpstreamActor::pointer, const caf::actor& test) {
   return {[](const NodeHello&) {},
           [test](NodeNews& news) { caf::anon_send(test, std::move(news)); },
-          [](const NodeWarning&) {}, [](const NodeNote&) {}};
+          [](const NodeWarning&) {}, [](const NodeNote&) {}, [](const NodeLetter&) {}};
 }
 
 /// An agent that runs trials of two steps, with a checkpoint after each, and does not see the

@@ -63,11 +63,12 @@ class NodeAgent {
 
   void on(NodeTurn& turn);
   void on(TrialNews& news);
-  void on(TeamMail& mail);
+  void go_on();
   void keep(engine::TrialMessage message);
   /// Whether it is the end of a trial of which the driver must not hear: see LeaveNode.
   [[nodiscard]] bool is_own_doing(const engine::TrialMessage& message) const;
   void launch(engine::Launch& launch);
+  void start_when_clear(TrialRun run);
   void start(TrialRun run);
   /// The running trial of that start; null if it is gone.
   [[nodiscard]] RunningTrial* find(TrialId id, std::uint32_t incarnation);
@@ -90,6 +91,7 @@ class NodeAgent {
   std::map<TrialId, RunningTrial> trials_;
   std::unique_ptr<WorkerPool> workers_;  // null: trials run on threads
   TeamHosts teams_;
+  std::deque<TrialRun> waiting_runs_;       // for what they were granted
   std::unique_ptr<TravellingFiles> files_;  // null: all see the same
   std::vector<engine::TrialMessage> news_;
   std::set<TrialId> warned_;  // of reserved names in their metrics

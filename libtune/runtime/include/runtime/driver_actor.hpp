@@ -58,6 +58,8 @@ class Driver {
   void on(NodeHello hello);
   void on(const NodeLost& lost);
   void on(NodeNews news);
+  /// Between two agents, which have no connection to each other.
+  void pass_on(NodeLetter& letter);
   void on(SearcherTurnDone done);
   void on(const TurnCommitted& turn);
   void on(RecordTurnDone done);

@@ -19,6 +19,7 @@
 #include "engine/decisions.hpp"
 #include "engine/events.hpp"
 #include "report/progress_tracker.hpp"
+#include "runtime/node_mail.hpp"
 #include "store/journal.hpp"
 
 /// What the actors of an experiment tell each other: plain values, so that an agent may as well be
@@ -42,6 +43,10 @@ struct NodeTurn {
 };
 /// The answer to NodeHello: the node's id from now on.
 struct NodeWelcome {
+  NodeId node;
+};
+/// Another node is lost. Before anything that it held is granted anew.
+struct NodeGone {
   NodeId node;
 };
 /// End all trials and then yourself.
@@ -75,7 +80,8 @@ struct NodePong {
 };
 
 /// A node, as the driver knows it: its agent, or who stands for one on another machine.
-using NodeActor = caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>>;
+using NodeActor = caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
+                                   caf::reacts_to<NodeLetter>, caf::reacts_to<NodeGone>>;
 using AgentActor =
     NodeActor::extend<caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>,
                       caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
@@ -122,7 +128,8 @@ struct NodeNote {
 
 /// Whom an agent serves: the driver, or who stands for it on another machine.
 using UpstreamActor = caf::typed_actor<caf::reacts_to<NodeHello>, caf::reacts_to<NodeNews>,
-                                       caf::reacts_to<NodeWarning>, caf::reacts_to<NodeNote>>;
+                                       caf::reacts_to<NodeWarning>, caf::reacts_to<NodeNote>,
+                                       caf::reacts_to<NodeLetter>>;
 
 // ---- An agent and the actor of each running trial ----
 
@@ -272,6 +279,8 @@ struct ExperimentOver {
 // not finite). See runtime/node_messages.hpp for what crosses it.
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeTurn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeWelcome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeLetter)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeGone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::EndNode)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::LeaveNode)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeHello)

@@ -83,10 +83,10 @@ struct NodeFenced {
 /// The experiment has ended.
 struct NodeOver {};
 
-using ToNode =
-    std::variant<NodeOffer, NodeRefusal, NodeWelcome, NodeTurn, NodePing, NodeFenced, NodeOver>;
+using ToNode = std::variant<NodeOffer, NodeRefusal, NodeWelcome, NodeTurn, NodePing, NodeFenced,
+                            NodeOver, NodeLetter, NodeGone>;
 using ToDriver = std::variant<NodeIntroduction, NodeReady, NodeRefusal, NodeNews, NodeWarning,
-                              NodeNote, NodePong, NodeLeaves>;
+                              NodeNote, NodePong, NodeLeaves, NodeLetter>;
 
 /// An actor to itself: time to look whether the other side still lives.
 struct HeartbeatDue {};

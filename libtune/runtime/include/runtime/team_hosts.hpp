@@ -1,56 +1,71 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "runtime/messages.hpp"
+#include "runtime/node_mail.hpp"
 #include "runtime/process_messages.hpp"
+#include "runtime/team_books.hpp"
 #include "runtime/trial_run.hpp"
 #include "runtime/worker_pool.hpp"
 
 namespace tune::runtime {
 
-/// The processes of the parallel workers of an agent's trials: starts each with the first letter
-/// for it, carries letters, and ends them with their trial. Part of the agent.
-///
-/// A trial's end gives back what its workers hold too, so it is held back until they are gone or
-/// free for others.
-class TeamHosts {
+/// What an agent's TeamBooks say, done: the processes of parallel workers here, and the letters to
+/// other agents. Part of the agent.
+class TeamHosts final : private TeamWorld {
  public:
-  explicit TeamHosts(AgentActor::pointer agent) : agent_(agent) {}
+  struct Setup {
+    UpstreamActor driver;
+    WorkerPool* pool = nullptr;  ///< The agent's; null: no worker can run here.
+    std::string experiment_name;
+    std::filesystem::path experiment_path;
+    /// Tells an end that takes_end() took.
+    std::function<void(engine::TrialMessage)> tell_end;
+  };
 
-  /// @param node the agent's own
-  void begin(const TrialRun& run, NodeId node);
-  void set_trial(TrialId trial, HostActor host) { teams_.at(trial).trial = std::move(host); }
-  void pass_on(TeamMail& mail, WorkerPool& pool);
-  /// A trial's end, if it waited only for this worker's.
-  [[nodiscard]] std::optional<engine::TrialMessage> on_worker_news(const TrialNews& news);
-  /// The trial has ended: so shall its workers. True: its end comes from on_worker_news(), later.
-  [[nodiscard]] bool holds_back(const engine::TrialMessage& end);
-  [[nodiscard]] bool is_empty() const { return teams_.empty(); }
+  explicit TeamHosts(AgentActor::pointer agent);
+  void set_up(Setup setup) { setup_ = std::move(setup); }
+  /// Of the agent.
+  void set_node(NodeId node);
+
+  void begin(const engine::Launch& launch);
+  void set_trial(TrialId trial, std::uint32_t incarnation, HostActor host);
+  /// A trial's end, see TeamBooks.
+  [[nodiscard]] bool takes_end(const engine::TrialMessage& end) { return books_.takes_end(end); }
+  void on(TeamMail& mail);
+  void on_worker_news(const TrialNews& news);
+  void on(const NodeLetter& letter);
+  void on(const NodeGone& gone);
+  void end() { books_.end(); }
+  [[nodiscard]] bool is_clearing() const { return books_.is_clearing(); }
+  [[nodiscard]] bool is_empty() const { return books_.is_empty(); }
 
  private:
-  struct Worker {
-    WorkerGrant grant;
-    HostActor host = {};  // null: not started
-    bool is_over = false;
-    bool is_busy = false;  // with a call
-  };
-  struct Team {
-    TrialRun run;  // of the workers, but for place and grant
-    NodeId node;
-    HostActor trial = {};
-    std::vector<Worker> workers;
-    std::optional<engine::TrialMessage> end = {};  // of the trial, held back
-  };
-  void start(Team& team, std::size_t rank, WorkerPool& pool);
-  void tell_death(const Team& team, std::size_t rank, const std::string& text);
-  [[nodiscard]] static bool is_over(const Team& team);
+  void tell_trial(const TeamId& team, std::size_t rank, Json body) override;
+  std::optional<std::string> start_member(const MemberId& member,
+                                          const MemberStart& start) override;
+  void tell_member(const MemberId& member, Json body) override;
+  void stop_member(const MemberId& member, bool at_once) override;
+  void post(NodeId to, TeamPost post) override;
+  void tell_end(engine::TrialMessage end) override;
+  void send_letters();
+  void note_stale_posts();
 
   AgentActor::pointer agent_;
-  std::map<TrialId, Team> teams_;
+  Setup setup_;
+  NodeId node_;
+  TeamBooks books_;
+  NodeMail mail_{max_post_bytes};
+  std::map<TeamId, HostActor> trials_;
+  std::map<MemberId, HostActor> members_;
+  bool has_noted_stale_posts_ = false;
 };
 
 }  // namespace tune::runtime

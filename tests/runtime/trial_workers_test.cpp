@@ -301,6 +301,43 @@ TEST_CASE("a train function has workers too", "[workers]") {
   CHECK(results[0].metrics.at("loss").as_double() == Approx(1 + 9.0 / 4));
 }
 
+Json tries_to_report(TrialWorker& worker, const Json&) {
+  try {
+    track::report({{"loss", static_cast<double>(worker.rank())}});
+  } catch (const std::logic_error& error) {
+    return error.what();
+  }
+  return "it was taken";
+}
+TUNE_REGISTER_WORKER_FUNCTION(tries_to_report);
+
+class ReportsAlone : public Trainable {
+ public:
+  Metrics step() override {
+    bool is_alone = true;
+    for (const Json& answer : context().workers().run("tries_to_report")) {
+      const auto text = answer.get<std::string>();
+      is_alone = is_alone && text.find("belongs to no trial") != std::string::npos;
+    }
+    return {{"loss", 7.0}, {"is_alone", is_alone}};
+  }
+};
+
+TEST_CASE("RA-01: a trial reports, and none of its workers", "[RA-01][workers]") {
+  const Isolation isolation = GENERATE(Isolation::threads, Isolation::processes);
+  const TemporaryFolder folder;
+  Experiment experiment = with_workers(folder, isolation, 4);
+  experiment.stop = {{"training_iteration", 5}};
+  const ResultGrid results = tune_run<ReportsAlone>(experiment);
+  REQUIRE(results.size() == 1);
+  INFO(results[0].error);
+  CHECK(iterations(results[0]) == counted_to(5));
+  for (const Result& result : results[0].history()) {
+    CHECK(result.metrics.at("loss") == MetricValue(7.0));
+    CHECK(result.metrics.at("is_alone") == MetricValue(true));
+  }
+}
+
 class AsksLong : public Trainable {
  public:
   Metrics step() override {

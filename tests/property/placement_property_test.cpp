@@ -101,11 +101,16 @@ bool can_hold(std::vector<PlainNode>& nodes, const std::vector<BundleRequest>& r
 
 // --- chance
 
+/// In thousandths, up to a whole.
+double draw_fraction(Random& random) { return static_cast<double>(random.below(1001)) / 1000; }
+
 ResourceAmounts draw_offer(Random& random) {
   return ResourceAmounts(
       LocalResources{.cpus = static_cast<double>(1 + random.below(6)),
                      .gpus = static_cast<double>(random.below(3)),
-                     .custom = {{"board", static_cast<double>(random.below(4) == 0 ? 2 : 0)}}});
+                     .memory = 1'000'000'007 + random.below(1'000'000'000),
+                     .custom = {{"board", static_cast<double>(random.below(4) == 0 ? 2 : 0)},
+                                {"seat", 2 * draw_fraction(random)}}});
 }
 
 Labels draw_node_labels(Random& random) {
@@ -125,13 +130,19 @@ Bundle draw_bundle(Random& random) {
   constexpr double shares[] = {0, 0, 0, 0.25, 0.3, 0.5, 0.7, 1, 1, 2};
   return {.cpu = static_cast<double>(1 + random.below(6)) / 2,
           .gpu = shares[random.below(std::size(shares))],
-          .custom = {{"board", random.below(8) == 0 ? 1.0 : 0.0}},
+          .memory = random.below(4) == 0 ? 1 + random.below(900'000'000) : 0,
+          .custom = {{"board", random.below(8) == 0 ? 1.0 : 0.0},
+                     {"seat", random.below(4) == 0 ? draw_fraction(random) : 0.0}},
           .labels = draw_wanted_labels(random)};
 }
 
 ResourceRequest draw_request(Random& random) {
   const Bundle own = draw_bundle(random);
-  Resources resources{.cpu = own.cpu, .gpu = own.gpu, .custom = own.custom, .labels = own.labels};
+  Resources resources{.cpu = own.cpu,
+                      .gpu = own.gpu,
+                      .memory = own.memory,
+                      .custom = own.custom,
+                      .labels = own.labels};
   if (random.below(2) == 0) {
     const std::uint64_t workers = 1 + random.below(3);
     for (std::uint64_t i = 0; i < workers; ++i) resources.workers.push_back(draw_bundle(random));
@@ -210,6 +221,8 @@ class PlacementHistory {
 
   void place() {
     const ResourceRequest request = draw_request(random_);
+    std::vector<PlainNode> nodes;
+    for (const auto& [id, node] : nodes_) nodes.push_back(node);
     const bool fits = placement_.fits(request);
     const bool could_fit = placement_.could_fit(request);
     const auto grant = placement_.place(request);
@@ -218,12 +231,10 @@ class PlacementHistory {
     if (grant) {
       CHECK(could_fit);
       CHECK(placement_.is_feasible(request));
-      check_layout(request, *grant);
+      check_layout(request, *grant, nodes);
       grants_.push_back(*grant);
     } else {
       // Nothing was overlooked.
-      std::vector<PlainNode> nodes;
-      for (const auto& [id, node] : nodes_) nodes.push_back(node);
       CHECK_FALSE(can_hold(nodes, parts_of(request), 0, spread_of(request)));
       if (!placement_.is_feasible(request)) {
         CHECK_FALSE(placement_.explain_infeasible(request).empty());
@@ -231,7 +242,8 @@ class PlacementHistory {
     }
   }
 
-  void check_layout(const ResourceRequest& request, const Placement::Grant& grant) {
+  void check_layout(const ResourceRequest& request, const Placement::Grant& grant,
+                    std::vector<PlainNode>& before) {
     REQUIRE(grant.workers.size() == request.workers.size());
     std::set<NodeId> nodes{grant.node};
     take(grant.node, grant.resources, request.own);
@@ -240,6 +252,10 @@ class PlacementHistory {
       take(grant.workers[i].node, grant.workers[i].resources, request.workers[i]);
     }
     if (request.strategy == GangStrategy::strict_pack) CHECK(nodes.size() == 1);
+    if (request.strategy == GangStrategy::pack) {
+      const bool has_one_node = can_hold(before, parts_of(request), 0, Spread::one_node);
+      CHECK((nodes.size() == 1) == has_one_node);
+    }
     if (request.strategy == GangStrategy::strict_spread) {
       CHECK(nodes.size() == 1 + grant.workers.size());
     }
@@ -333,28 +349,54 @@ bool place_first(std::vector<PlainNode>& nodes, const BundleRequest& request) {
   return false;
 }
 
-Started start_in_order(std::uint64_t seed) {
+/// All parts, or none.
+bool place_first(std::vector<PlainNode>& nodes, const ResourceRequest& request) {
+  const std::vector<PlainNode> before = nodes;
+  for (const BundleRequest& part : parts_of(request)) {
+    if (place_first(nodes, part)) continue;
+    nodes = before;
+    return false;
+  }
+  return true;
+}
+
+enum class Draws { bundles, gangs_with_labels };
+
+ResourceRequest draw_request_of(Draws draws, Random& random) {
+  if (draws == Draws::bundles) {
+    Bundle bundle = draw_bundle(random);
+    bundle.labels = {};
+    return ResourceRequest(ResourceAmounts(bundle, ""));
+  }
+  ResourceRequest request = draw_request(random);
+  request.strategy = GangStrategy::pack;
+  return request;
+}
+
+Started start_in_order(std::uint64_t seed, Draws draws) {
+  const std::size_t most_parts = 9;  // all their packings are tried
   Random random(seed, "packing");
   Placement placement;
   std::vector<PlainNode> nodes;
   const std::uint64_t count = 1 + random.below(3);
   for (std::uint64_t i = 0; i < count; ++i) {
     const ResourceAmounts offer = draw_offer(random);
-    placement.add_node(NodeId{i}, {}, offer);
-    nodes.push_back(plain_node(offer));
+    const Labels labels = draws == Draws::bundles ? Labels() : draw_node_labels(random);
+    placement.add_node(NodeId{i}, {}, offer, labels);
+    nodes.push_back(plain_node(offer, labels));
   }
   std::vector<PlainNode> filled = nodes;
-  std::vector<BundleRequest> requests;
+  std::vector<BundleRequest> parts;
   Started started;
   bool waits = false;
   bool first_waits = false;
-  while (requests.size() < 9) {
-    Bundle bundle = draw_bundle(random);
-    bundle.labels = {};
-    const BundleRequest request{ResourceAmounts(bundle, "")};
-    if (!placement.is_feasible(ResourceRequest(request.amounts))) continue;
-    requests.push_back(request);
-    if (!waits && placement.place(ResourceRequest(request.amounts))) {
+  for (int tries = 0; parts.size() < most_parts && tries < 200; ++tries) {
+    const ResourceRequest request = draw_request_of(draws, random);
+    if (!placement.is_feasible(request)) continue;
+    const std::vector<BundleRequest> more = parts_of(request);
+    if (parts.size() + more.size() > most_parts) break;
+    parts.insert(parts.end(), more.begin(), more.end());
+    if (!waits && placement.place(request)) {
       ++started.placed;
     } else {
       waits = true;
@@ -364,18 +406,19 @@ Started start_in_order(std::uint64_t seed) {
     } else {
       first_waits = true;
     }
-    if (!can_hold(nodes, requests, 0, Spread::any)) break;
+    if (!can_hold(nodes, parts, 0, Spread::any)) break;
     ++started.possible;
   }
   return started;
 }
 
 TEST_CASE("placement packs nearly as well as the best packing", "[placement][property]") {
+  const Draws draws = GENERATE(Draws::bundles, Draws::gangs_with_labels);
   const std::uint64_t count = rounds() / 2;
   std::uint64_t optimal = 0;
   Started sum;
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
-    const Started started = start_in_order(seed);
+    const Started started = start_in_order(seed, draws);
     REQUIRE(started.placed <= started.possible);
     if (started.placed == started.possible) ++optimal;
     sum.placed += started.placed;

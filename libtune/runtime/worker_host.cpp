@@ -18,23 +18,9 @@
 namespace tune::runtime {
 namespace {
 
-using Seconds = std::chrono::duration<double>;
-
-constexpr Seconds longest_wait{10.0 * 365 * 24 * 3600};
-/// A worker's end and that of its socket come together, unless somebody else holds the socket or
-/// the worker has closed it.
-constexpr std::chrono::seconds other_end_wait{2};
-constexpr std::chrono::seconds late_timer{1};
-/// From SIGKILL to the report that the process is gone. One that waits for a dead disk or driver
-/// may never go.
-constexpr std::chrono::seconds kill_wait{15};
-
-std::chrono::steady_clock::duration clock_time(Seconds seconds) {
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::min(seconds, longest_wait));
+std::string text(std::chrono::duration<double> seconds) {
+  return core::number_text(seconds.count()) + " s";
 }
-
-std::string text(Seconds seconds) { return core::number_text(seconds.count()) + " s"; }
 
 }  // namespace
 
@@ -44,6 +30,7 @@ WorkerHost::~WorkerHost() {
 
 HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
   setup_ = std::move(setup);
+  deadlines_ = WorkerDeadlines(setup_.times);
   return {
       [this](StartInWorker& start) { prepare_trial(start); },
       [this](const MayStart&) {
@@ -90,6 +77,7 @@ HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
 void WorkerHost::start_process() {
   if (process_.socket) caf::anon_send(process_.socket, SocketEnd{});
   process_ = {};
+  deadlines_.begin_process();
   process_.id = setup_.stage->next_process_id();
   try {
     request_process();
@@ -152,13 +140,15 @@ void WorkerHost::start_trial() {
   for (TeamMail& mail : std::exchange(waiting_mail_, {})) pass_on(mail);
 }
 
+// What comes for the trial that ran here before may come late.
+bool WorkerHost::is_of_trial(TrialId trial, std::uint32_t incarnation) const {
+  if (!waiting_start_ && !trial_) return false;
+  const engine::Launch& launch = waiting_start_ ? waiting_start_->run.launch : trial_->launch;
+  return launch.trial == trial && launch.incarnation == incarnation;
+}
+
 void WorkerHost::pass_on(TeamMail& mail) {
-  const engine::Launch* launch = waiting_start_ ? &waiting_start_->run.launch
-                                 : trial_       ? &trial_->launch
-                                                : nullptr;
-  if (launch == nullptr || mail.trial != launch->trial || mail.incarnation != launch->incarnation) {
-    return;  // for the trial that ran here before
-  }
+  if (!is_of_trial(mail.trial, mail.incarnation)) return;
   if (waiting_start_) {
     waiting_mail_.push_back(std::move(mail));
   } else if (!trial_->ended) {
@@ -172,17 +162,9 @@ std::optional<std::size_t> WorkerHost::rank() const {
 }
 
 void WorkerHost::follow(TrialOrders& orders) {
-  // One for the trial that ran here before may come late.
-  const engine::Launch* launch = waiting_start_ ? &waiting_start_->run.launch
-                                 : trial_       ? &trial_->launch
-                                                : nullptr;
   for (TrialOrder& order : orders.orders) {
-    const bool is_for_it = launch != nullptr && std::visit(
-                                                    [&](const auto& o) {
-                                                      return o.trial == launch->trial &&
-                                                             o.incarnation == launch->incarnation;
-                                                    },
-                                                    order);
+    const bool is_for_it =
+        std::visit([&](const auto& o) { return is_of_trial(o.trial, o.incarnation); }, order);
     if (!is_for_it) continue;
     if (waiting_start_) {
       waiting_orders_.orders.push_back(std::move(order));
@@ -236,9 +218,7 @@ void WorkerHost::on(WorkerNews& news) {
 
 void WorkerHost::end_trial(engine::Ended ended) {
   trial_->ended = std::move(ended);
-  step_deadline_.reset();
-  process_.killing = Killing::no;
-  process_.kill_at.reset();
+  deadlines_.on_trial_end();
   setup_.stage->pump().finish(process_.id, [host = HostActor(self_)](std::string end) {
     caf::anon_send(host, OutputEnd{std::move(end)});
   });
@@ -332,10 +312,8 @@ void WorkerHost::break_off(std::string fault) {
 }
 
 void WorkerHost::kill_for_good() {
-  if (!is_alive() || process_.killing == Killing::killed) return;
-  process_.killing = Killing::killed;
-  process_.kill_at = Clock::now() + kill_wait;
-  wake_at(*process_.kill_at);
+  if (!is_alive() || !deadlines_.begin_killing(Clock::now())) return;
+  set_timer();
   kill(SIGKILL);
 }
 
@@ -345,11 +323,8 @@ void WorkerHost::kill(int signal) {
 
 // The message has gone, or goes at once: the first of the three steps.
 void WorkerHost::begin_ending(const char* cause) {
-  if (process_.killing != Killing::no) return;
-  process_.end_cause = cause;
-  process_.killing = Killing::asked;
-  process_.kill_at = Clock::now() + clock_time(setup_.times.stop_grace);
-  wake_at(*process_.kill_at);
+  deadlines_.begin_ending(Clock::now(), cause);
+  set_timer();
 }
 
 void WorkerHost::retire() {
@@ -366,20 +341,19 @@ void WorkerHost::retire() {
 
 void WorkerHost::on_exit(std::string how) {
   process_.exit = std::move(how);
-  process_.kill_at.reset();
-  step_deadline_.reset();
+  deadlines_.on_exit();
   await_other_end();
   settle();
 }
 
 void WorkerHost::await_other_end() {
-  process_.end_deadline = Clock::now() + other_end_wait;
-  wake_at(*process_.end_deadline);
+  deadlines_.await_other_end(Clock::now());
+  set_timer();
 }
 
 // Where there is no process, and all that one sent was read.
 void WorkerHost::settle() {
-  if (is_alive() || (!process_.is_socket_closed && process_.end_deadline)) return;
+  if (is_alive() || (!process_.is_socket_closed && deadlines_.waits_for_other_end())) return;
   // A process that never came into being is the trial's loss; another one would fare no better.
   if (process_.id != 0 && waiting_start_ && !process_.has_started) start_trial();
   if (trial_) return settle_trial();
@@ -438,58 +412,49 @@ std::string WorkerHost::describe_death() const {
 // --- times
 
 void WorkerHost::set_deadline() {
-  step_deadline_.reset();
-  if (setup_.times.step_timeout.count() <= 0) return;
   // A worker of a trial has no steps: the trial that waits for it has.
-  if (!trial_ || trial_->ended || trial_->place || !trial_->watch.is_at_work()) return;
-  step_deadline_ = Clock::now() + clock_time(setup_.times.step_timeout);
-  wake_at(*step_deadline_);
+  if (!trial_ || trial_->ended || trial_->place || !trial_->watch.is_at_work()) {
+    return deadlines_.forget_step();
+  }
+  deadlines_.await_step(Clock::now());
+  set_timer();
 }
 
-// One timer at a time: each result moves the deadline, and none of them costs a timer.
-void WorkerHost::wake_at(Clock::time_point time) {
-  if (next_timer_ && *next_timer_ <= time) return;
-  next_timer_ = time;
-  self_->delayed_send(self_, std::max(time - Clock::now(), Clock::duration::zero()), HostTimer{});
+void WorkerHost::set_timer() {
+  if (const auto time = deadlines_.set_timer(Clock::now())) {
+    self_->delayed_send(self_, *time, HostTimer{});
+  }
 }
 
 void WorkerHost::on_timer() {
   const auto now = Clock::now();
-  const bool is_late = next_timer_ && now - *next_timer_ > late_timer;
-  next_timer_.reset();
-  // This process stood still, under Ctrl-Z say: what workers told meanwhile waits to be heard
-  // first.
-  if (is_late && !std::exchange(was_late_, true)) return wake_at(now + late_timer);
-  was_late_ = false;
-  if (process_.end_deadline && *process_.end_deadline <= now) {
-    process_.end_deadline.reset();
-    if (process_.exit.empty()) break_off("closed its connection to the agent");
-    settle();
+  if (deadlines_.wake(now)) {
+    while (const auto due = deadlines_.take_due(now)) on(*due);
   }
-  if (step_deadline_ && *step_deadline_ <= now) {
-    step_deadline_.reset();
-    break_off("made no step within " + text(setup_.times.step_timeout) + " (step_timeout)");
-  }
-  if (process_.kill_at && *process_.kill_at <= now) go_on_killing();
-  for (const auto& time : {process_.kill_at, step_deadline_, process_.end_deadline}) {
-    if (time) wake_at(*time);
-  }
+  set_timer();
 }
 
-void WorkerHost::go_on_killing() {
-  process_.kill_at.reset();
-  if (process_.killing == Killing::killed) {
-    process_.is_lost = true;
-    process_.is_socket_closed = true;
-    return on_exit("is not gone " + text(kill_wait) + " after SIGKILL");
+void WorkerHost::on(WorkerDeadlines::Due due) {
+  switch (due) {
+    case WorkerDeadlines::Due::other_end:
+      if (process_.exit.empty()) break_off("closed its connection to the agent");
+      return settle();
+    case WorkerDeadlines::Due::step:
+      return break_off("made no step within " + text(setup_.times.step_timeout) +
+                       " (step_timeout)");
+    case WorkerDeadlines::Due::terminate:
+      if (process_.fault.empty()) {
+        process_.fault =
+            "did not end within " + text(setup_.times.stop_grace) + deadlines_.end_cause();
+      }
+      return kill(SIGTERM);
+    case WorkerDeadlines::Due::kill:
+      return kill_for_good();
+    case WorkerDeadlines::Due::give_up:
+      process_.is_lost = true;
+      process_.is_socket_closed = true;
+      return on_exit("is not gone " + text(WorkerDeadlines::kill_wait) + " after SIGKILL");
   }
-  if (process_.killing == Killing::terminated) return kill_for_good();
-  process_.killing = Killing::terminated;
-  if (process_.fault.empty()) {
-    process_.fault = "did not end within " + text(setup_.times.stop_grace) + process_.end_cause;
-  }
-  kill(SIGTERM);
-  process_.kill_at = Clock::now() + clock_time(setup_.times.kill_grace);
 }
 
 HostActor::behavior_type host_worker(HostActor::stateful_pointer<WorkerHost> self,

@@ -15,6 +15,7 @@
 #include "runtime/process_stage.hpp"
 #include "runtime/step_watch.hpp"
 #include "runtime/wire.hpp"
+#include "runtime/worker_deadlines.hpp"
 #include "runtime/worker_times.hpp"
 
 namespace tune::runtime {
@@ -48,8 +49,7 @@ class WorkerHost {
   HostActor::behavior_type make_behavior(HostSetup setup);
 
  private:
-  using Clock = std::chrono::steady_clock;
-  enum class Killing { no, asked, terminated, killed };
+  using Clock = WorkerDeadlines::Clock;
   struct Process {
     std::uint64_t id = 0;  // 0: none was started yet
     pid_t pid = 0;
@@ -62,10 +62,6 @@ class WorkerHost {
     std::string exit;      // how it ended; empty while it lives
     MemoryEnd memory = MemoryEnd::kept;
     std::string fault;  // what it is killed for
-    Killing killing = Killing::no;
-    const char* end_cause = "";                     // since when it should end
-    std::optional<Clock::time_point> kill_at;       // the next step of killing
-    std::optional<Clock::time_point> end_deadline;  // for the other, of exit and socket's end
   };
   struct HostedTrial {
     engine::Launch launch;
@@ -84,6 +80,7 @@ class WorkerHost {
   void start_trial();
   void follow(TrialOrders& orders);
   void follow(TrialOrder& order);
+  [[nodiscard]] bool is_of_trial(TrialId trial, std::uint32_t incarnation) const;
   void pass_on(TeamMail& mail);
   void on_bytes(const std::string& bytes);
   void on(const WorkerHello& hello);
@@ -115,9 +112,9 @@ class WorkerHost {
   [[nodiscard]] bool is_alive() const { return process_.id != 0 && process_.exit.empty(); }
 
   void on_timer();
-  void go_on_killing();
+  void on(WorkerDeadlines::Due due);
   void set_deadline();
-  void wake_at(Clock::time_point time);
+  void set_timer();
 
   HostActor::pointer self_;
   HostSetup setup_;
@@ -129,9 +126,7 @@ class WorkerHost {
   std::uint64_t trials_ = 0;
   bool may_start_ = false;
   bool has_told_gone_ = false;
-  std::optional<Clock::time_point> step_deadline_;
-  std::optional<Clock::time_point> next_timer_;
-  bool was_late_ = false;  // that timer
+  WorkerDeadlines deadlines_;
 };
 
 /// The body of a worker's host.

@@ -75,6 +75,10 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
       [this](const FlushNews&) { flush_news(); },
       [this](const WorkerIdle& message) { workers_->on_idle(message.worker); },
       [this](const WorkerDied& message) { self_->send(disk(), message); },
+      [this](const GpusFree& message) {
+        if (!message.warning.empty()) self_->send(setup_.driver, NodeWarning{message.warning});
+        workers_->on_gpus_free(message.worker);
+      },
       [this](const WorkerGone& message) {
         workers_->on_gone(message);
         quit_if_done();

@@ -369,7 +369,7 @@ void WorkerHost::settle() {
   if (process_.id == 0 || std::exchange(has_told_gone_, true)) return;
   warn_of_late_fault();
   setup_.stage->pump().remove(process_.id);
-  self_->send(setup_.agent, WorkerGone{setup_.worker, trials_});
+  self_->send(setup_.agent, WorkerGone{setup_.worker, trials_, process_.pid});
 }
 
 void WorkerHost::settle_trial() {
@@ -382,7 +382,7 @@ void WorkerHost::settle_trial() {
   if (trial_->has_own_end) warn_of_late_fault();
   setup_.stage->pump().remove(process_.id);
   has_told_gone_ = true;
-  tell_end(WorkerGone{setup_.worker, trials_});
+  tell_end(WorkerGone{setup_.worker, trials_, process_.pid});
 }
 
 // After all its trials had ended by themselves.

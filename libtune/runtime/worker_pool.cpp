@@ -22,7 +22,10 @@ WorkerPool::WorkerPool(AgentActor::pointer agent, std::shared_ptr<ProcessStage> 
   agent_->link_to(guardian_);
 }
 
-WorkerPool::~WorkerPool() { caf::anon_send(guardian_, EndNode{}); }
+WorkerPool::~WorkerPool() {
+  caf::anon_send(guardian_, EndNode{});
+  if (gpu_watch_) caf::anon_send(gpu_watch_, EndNode{});
+}
 
 HostActor WorkerPool::start(TrialRun run) {
   const WorkerRoster::Choice choice = roster_.assign(run.launch.grant);
@@ -59,9 +62,27 @@ void WorkerPool::on_gone(const WorkerGone& message) {
   if (found == workers_.end() || found->second.trials != message.trials) return;
   agent_->send(found->second.host, EndNode{});
   workers_.erase(found);
-  roster_.on_gone(message.worker);
+  const std::vector<std::string> gpus = visible_devices(roster_.bounds(message.worker).environment)
+                                            .value_or(std::vector<std::string>());
+  if (gpus.empty() || message.pid == 0) return let_others_start(message.worker);
+  roster_.on_reaped(message.worker);
+  agent_->send(gpu_watch(), AwaitGpus{message.worker, message.pid, gpus});
+}
+
+void WorkerPool::on_gpus_free(std::uint64_t worker) { let_others_start(worker); }
+
+GpuWatchActor& WorkerPool::gpu_watch() {
+  // NVIDIA's driver may take its time where a GPU is ill: others must not wait for that.
+  if (!gpu_watch_) {
+    gpu_watch_ = agent_->spawn<caf::detached + caf::linked>(watch_gpus, AgentActor(agent_));
+  }
+  return gpu_watch_;
+}
+
+void WorkerPool::let_others_start(std::uint64_t gone) {
+  roster_.on_gone(gone);
   for (auto& [id, worker] : workers_) {
-    const bool is_last = worker.waits_for.erase(message.worker) > 0 && worker.waits_for.empty();
+    const bool is_last = worker.waits_for.erase(gone) > 0 && worker.waits_for.empty();
     if (is_last) agent_->send(worker.host, MayStart{});
   }
 }

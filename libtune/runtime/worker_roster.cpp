@@ -81,6 +81,12 @@ void WorkerRoster::on_free(std::uint64_t worker) {
   freed.state = State::free;
 }
 
+void WorkerRoster::on_reaped(std::uint64_t worker) {
+  Worker& reaped = workers_.at(worker);
+  give_back_cores(reaped);
+  reaped.state = State::ending;
+}
+
 void WorkerRoster::on_gone(std::uint64_t worker) {
   const auto found = workers_.find(worker);
   give_back_cores(found->second);

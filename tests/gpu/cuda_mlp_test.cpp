@@ -1,7 +1,9 @@
 #include <tune/trainables/cuda_mlp.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -11,7 +13,13 @@
 namespace tune::trainables {
 namespace {
 
-bool has_images() { return std::filesystem::exists(fashion_mnist_folder); }
+/// Where a machine without the package has the images.
+std::string image_folder() {
+  const char* const given = std::getenv("TUNE_FASHION_MNIST");
+  return given == nullptr ? std::string(fashion_mnist_folder) : given;
+}
+
+bool has_images() { return std::filesystem::exists(image_folder()); }
 
 TrialContext context_of_trial(double gpu = 1) {
   TrialContext context;
@@ -22,8 +30,13 @@ TrialContext context_of_trial(double gpu = 1) {
   return context;
 }
 
-const Config small = Config(tune::Json{
-    {"hidden", {32}}, {"optimizer", "adam"}, {"dropout", 0.2}, {"validation_images", 2000}});
+Config config_of(Json json) {
+  json["data"] = image_folder();
+  return Config(std::move(json));
+}
+
+const Config small = config_of(
+    {{"hidden", {32}}, {"optimizer", "adam"}, {"dropout", 0.2}, {"validation_images", 2000}});
 
 TEST_CASE("gpu: without one the reason is said", "[gpu]") {
   const CudaDevices devices = cuda_devices();
@@ -49,12 +62,11 @@ TEST_CASE("gpu: trains as on the CPU", "[gpu]") {
   if (!has_images()) return test::skip_test("package dataset-fashion-mnist is not installed");
   for (const std::string optimizer : {"adam", "sgd"}) {
     INFO(optimizer);
-    Config config = small;
-    config = Config({{"hidden", {32, 20}},
-                     {"optimizer", optimizer},
-                     {"lr", optimizer == "adam" ? 0.001 : 0.02},
-                     {"dropout", 0.2},
-                     {"batch_size", 300}});
+    const Config config = config_of({{"hidden", {32, 20}},
+                                     {"optimizer", optimizer},
+                                     {"lr", optimizer == "adam" ? 0.001 : 0.02},
+                                     {"dropout", 0.2},
+                                     {"batch_size", 300}});
     Mlp on_cpu;
     CudaMlp on_gpu;
     on_cpu.set_context(context_of_trial());

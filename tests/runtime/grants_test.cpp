@@ -4,13 +4,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -22,6 +25,7 @@
 #include <tune/tune_run.hpp>
 
 #include "process_experiment.hpp"
+#include "support/fake_gpus.hpp"
 #include "support/skip.hpp"
 
 namespace tune::test {
@@ -308,6 +312,73 @@ TEST_CASE("RS-03: a device is handed on once the process before is gone", "[RS-0
   const ResultGrid results = tune_run<KeepsItsDevice>(experiment);
   REQUIRE(results.size() == 18);
   for (const TrialResult& trial : results) CHECK(trial.error.empty());
+}
+
+TEST_CASE("GPUs that are found are granted by their UUIDs", "[grants]") {
+  const FakeGpus fake(
+      "gpu GPU-a 80000 A\ngpu GPU-b 80000 A\nmig\ninstance MIG-1 10000 A 1g\n"
+      "instance MIG-2 10000 A 1g\n");
+  const TemporaryFolder folder;
+  Experiment experiment = grant_experiment(folder);
+  experiment.local.cpus = 1;
+  SECTION("all that there are") {
+    experiment.resources.gpu = 3;
+    CHECK(shown(experiment).at("devices") == MetricValue("GPU-a,MIG-1,MIG-2"));
+  }
+  SECTION("a share of one") {
+    experiment.resources.gpu = 0.5;
+    CHECK(shown(experiment).at("devices") == MetricValue("GPU-a"));
+  }
+  SECTION("none for a trial that asks for none") {
+    CHECK(shown(experiment).at("devices") == MetricValue(""));
+  }
+  SECTION("more than there are is refused, and what there is is said") {
+    experiment.resources.gpu = 4;
+    CHECK_THROWS_WITH(tune_run<ShowsGrant>(experiment),
+                      Contains("requested 4 gpu, largest node 3 gpu") && Contains("3 GPUs"));
+    experiment.resources.gpu = 1;
+    experiment.local.gpus = 4;
+    CHECK_THROWS_WITH(tune_run<ShowsGrant>(experiment),
+                      Contains("local.gpus is 4, but 3 were found") && Contains("gpu 2: A 1g"));
+  }
+}
+
+/// Its first start dies with memory on its GPU; the second looks whether that was given back.
+class LeavesGpuMemory : public Trainable {
+ public:
+  Metrics step() override {
+    const fs::path gpus(std::getenv("FAKE_NVML"));
+    if (context().incarnation == 1) {
+      const fs::path part = gpus.string() + ".part";
+      std::ofstream(part) << "gpu GPU-a 80000 A\nprocess " << ::getpid() << " 70000\n";
+      fs::rename(part, gpus);
+      ::raise(SIGKILL);
+    }
+    std::ostringstream text;
+    text << std::ifstream(gpus).rdbuf();
+    return {{"gpus", text.str()}, {"done", true}};
+  }
+};
+
+TEST_CASE("RS-03: a GPU is handed on once the memory of the process before is free", "[RS-03]") {
+  const FakeGpus fake("gpu GPU-a 80000 A\n");
+  const TemporaryFolder folder;
+  Experiment experiment = grant_experiment(folder);
+  experiment.local.cpus = 1;
+  experiment.resources.gpu = 1;
+  experiment.failure.max_failures = 1;
+  std::atomic<bool> is_over = false;
+  // The driver of the GPU takes its time: until it was asked twice.
+  std::thread driver([&] {
+    while (fake.questions() < 2 && !is_over) std::this_thread::yield();
+    fake.write("gpu GPU-a 80000 A\nfreed\n");
+  });
+  const ResultGrid results = tune_run<LeavesGpuMemory>(experiment);
+  is_over = true;
+  driver.join();
+  const TrialResult trial = *results.begin();
+  CHECK(trial.error.empty());
+  CHECK(trial.metrics.at("gpus") == MetricValue("gpu GPU-a 80000 A\nfreed\n"));
 }
 
 TEST_CASE("RS-01, RS-04: a request that cannot be met is refused before anything starts",

@@ -73,6 +73,8 @@ FOLDERS = [
     Folder("searchers/sobol_sequence.cpp", own=["core"], public=["tune/searchers/"],
            others=[JSON, BOOST_SOBOL], pure=True),
     Folder("searchers", own=["core"], public=["tune/searchers/"], others=[JSON, EIGEN], pure=True),
+    Folder("trainables/include/trainables/cuda", own=["core"], public=["tune/trainables/"],
+           others=[CUDA]),
     Folder("trainables/cuda", own=["core"], public=["tune/trainables/"], others=[JSON, CUDA, SYSTEM]),
     Folder("trainables", own=["core"], public=["tune/trainables/"],
            others=[JSON, EIGEN, ZLIB, SYSTEM]),

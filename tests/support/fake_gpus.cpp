@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace tune::test {
 
@@ -12,6 +13,7 @@ FakeGpus::FakeGpus(const std::string& text, const std::string& library) {
   write(text);
   set("TUNE_NVML_LIBRARY", library);
   set("FAKE_NVML", folder_.path() / "gpus");
+  set("FAKE_NVML_ASKED", folder_.path() / "asked");
 }
 
 FakeGpus FakeGpus::without_library() { return {std::string(), "/no_such_library.so"}; }
@@ -32,6 +34,12 @@ void FakeGpus::write(const std::string& text) const {
   const auto part = folder_.path() / "part";
   std::ofstream(part) << text;
   std::filesystem::rename(part, file);
+}
+
+std::size_t FakeGpus::questions() const {
+  std::error_code none_yet;
+  const auto size = std::filesystem::file_size(folder_.path() / "asked", none_yet);
+  return none_yet ? 0 : static_cast<std::size_t>(size);
 }
 
 void FakeGpus::set(const char* name, const std::string& value) {

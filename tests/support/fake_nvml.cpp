@@ -8,6 +8,8 @@
 //   mig                           the GPU before: it is divided
 //   instance MIG-1 200 Fake 1g    into this one: UUID, MiB, name
 //   process 1234 50               on the GPU before: pid, MiB
+//
+// The file that FAKE_NVML_ASKED names grows by a byte whenever processes are asked for.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -123,6 +125,9 @@ int nvmlDeviceGetMigDeviceHandleByIndex(Device* device, unsigned index, Device**
   return 0;
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(Device* device, unsigned* count, Process* processes) {
+  if (const char* const asked = std::getenv("FAKE_NVML_ASKED")) {
+    std::ofstream(asked, std::ios::app) << '.';
+  }
   const unsigned room = *count;
   *count = static_cast<unsigned>(device->processes.size());
   if (room < *count) return 7;

@@ -1,4 +1,4 @@
-#include "blas.hpp"
+#include "trainables/cuda/blas.hpp"
 
 #include <cublas_v2.h>
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda_objects.hpp"
+#include "trainables/cuda/cuda_objects.hpp"
 
 namespace tune::trainables {
 namespace {

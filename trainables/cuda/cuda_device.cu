@@ -7,9 +7,9 @@
 
 #include <tune/trainables/cuda_mlp.hpp>
 
-#include "blas.hpp"
-#include "cuda_objects.hpp"
-#include "kernels.hpp"
+#include "trainables/cuda/blas.hpp"
+#include "trainables/cuda/cuda_objects.hpp"
+#include "trainables/cuda/kernels.hpp"
 
 namespace tune::trainables {
 namespace {
@@ -129,6 +129,8 @@ class CudaDevice final : public Device {
 std::shared_ptr<Device> make_cuda_device(int ordinal) {
   return std::make_shared<CudaDevice>(ordinal);
 }
+
+std::string describe_cuda_device(int ordinal) { return CudaDevice(ordinal).describe(); }
 
 CudaDevices cuda_devices() {
   CudaDevices devices;

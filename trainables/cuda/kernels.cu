@@ -1,9 +1,9 @@
-#include "kernels.hpp"
+#include "trainables/cuda/kernels.hpp"
 
 #include <algorithm>
 #include <cstdint>
 
-#include "cuda_objects.hpp"
+#include "trainables/cuda/cuda_objects.hpp"
 
 namespace tune::trainables {
 namespace {

@@ -69,6 +69,12 @@ struct WorkerDied {
 struct WorkerGone {
   std::uint64_t worker = 0;
   std::uint64_t trials = 0;
+  std::int64_t pid = 0;  ///< 0 if it never was there.
+};
+/// No GPU has memory of this worker's process any more, or there is no sense in waiting longer.
+struct GpusFree {
+  std::uint64_t worker = 0;
+  std::string warning;
 };
 
 /// Are you there? The agent itself answers.
@@ -82,12 +88,11 @@ struct NodePong {
 /// A node, as the driver knows it: its agent, or who stands for one on another machine.
 using NodeActor = caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
                                    caf::reacts_to<NodeLetter>, caf::reacts_to<NodeGone>>;
-using AgentActor =
-    NodeActor::extend<caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>,
-                      caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
-                      caf::reacts_to<WorkerGone>, caf::reacts_to<struct TeamMail>,
-                      caf::reacts_to<struct NodeNote>, caf::replies_to<NodePing>::with<NodePong>,
-                      caf::reacts_to<EndNode>, caf::reacts_to<LeaveNode>>;
+using AgentActor = NodeActor::extend<
+    caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>, caf::reacts_to<WorkerIdle>,
+    caf::reacts_to<WorkerDied>, caf::reacts_to<WorkerGone>, caf::reacts_to<GpusFree>,
+    caf::reacts_to<struct TeamMail>, caf::reacts_to<struct NodeNote>,
+    caf::replies_to<NodePing>::with<NodePong>, caf::reacts_to<EndNode>, caf::reacts_to<LeaveNode>>;
 
 /// The actor of a node that does what may take long on its disk. EndNode ends it, behind all that
 /// it was told before.
@@ -299,6 +304,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::GraceOver)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerIdle)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerDied)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerGone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::GpusFree)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SearcherTurn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::SearcherTurnDone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RecordTurn)

@@ -9,6 +9,7 @@
 
 #include <caf/actor.hpp>
 
+#include "runtime/gpu_watch.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/process_messages.hpp"
 #include "runtime/process_stage.hpp"
@@ -40,6 +41,7 @@ class WorkerPool {
   [[nodiscard]] HostActor start(TrialRun run);
   void on_idle(std::uint64_t worker);
   void on_gone(const WorkerGone& message);
+  void on_gpus_free(std::uint64_t worker);
   /// Ends those that are idle. No trial may come any more.
   void end();
   [[nodiscard]] bool is_empty() const { return workers_.empty(); }
@@ -51,11 +53,14 @@ class WorkerPool {
     std::set<std::uint64_t> waits_for;  // to be gone before it starts
   };
   [[nodiscard]] HostActor spawn_host(std::uint64_t id);
+  [[nodiscard]] GpuWatchActor& gpu_watch();
+  void let_others_start(std::uint64_t gone);
 
   AgentActor::pointer agent_;
   std::shared_ptr<ProcessStage> stage_;  // with the agent
   WorkerPoolOptions options_;
   caf::actor guardian_;
+  GpuWatchActor gpu_watch_;  // from the first worker with a GPU that is gone
   WorkerRoster roster_;
   std::map<std::uint64_t, Worker> workers_;
 };

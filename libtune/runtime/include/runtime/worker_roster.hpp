@@ -40,7 +40,9 @@ class WorkerRoster {
   [[nodiscard]] Choice assign(const ResourceGrant& grant);
   /// Its trial has ended, and it can serve another.
   void on_free(std::uint64_t worker);
-  /// Its process was reaped.
+  /// Its process was reaped, but its devices may not be free of it yet.
+  void on_reaped(std::uint64_t worker);
+  /// Nothing is left of it.
   void on_gone(std::uint64_t worker);
   /// All that are free, which now are no longer: to be ended.
   [[nodiscard]] std::vector<std::uint64_t> retire_free();

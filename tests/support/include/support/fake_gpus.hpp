@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@ class FakeGpus {
   FakeGpus& operator=(const FakeGpus&) = delete;
 
   void write(const std::string& text) const;
+  /// How often it was asked who computes on a GPU.
+  [[nodiscard]] std::size_t questions() const;
 
  private:
   FakeGpus(const std::string& text, const std::string& library);

@@ -57,4 +57,8 @@ struct CudaDevices {
 /// context on any GPU.
 [[nodiscard]] CudaDevices cuda_devices();
 
+/// For people: what that GPU is, and how it multiplies matrices. Makes a context on it.
+/// @throws std::runtime_error naming the call of CUDA that failed.
+[[nodiscard]] std::string describe_cuda_device(int ordinal);
+
 }  // namespace tune::trainables

@@ -152,6 +152,7 @@ std::vector<Case> cases() {
                {"hyperparam_bounds", {{"x", {0, 1}}}}},
               6),
       by_name("resource_changing", {{"base", {{"name", "asha"}, {"max_t", 4}}}}),
+      with_searcher("automatic"),
       with_searcher("sobol"),
       with_searcher("halton"),
       with_searcher("cma_es", {{"population_size", 3}}),

@@ -20,6 +20,14 @@ __device__ std::size_t thread_index() {
   return static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
+// A division of 64 bits takes several times as long.
+__device__ std::size_t divide(std::size_t number, std::size_t by) {
+  if ((number | by) >> 32 == 0) {
+    return static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(by);
+  }
+  return number / by;
+}
+
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0; }
 
 // Four elements of a row at a time, as wide as the memory bus likes it. `columns` of a kernel is
@@ -61,7 +69,7 @@ __global__ void gather_kernel(GatherBatch op) {
   const std::size_t i = thread_index();
   const std::size_t groups = op.features / width;
   if (i >= op.rows * groups) return;
-  const std::size_t row = i / groups;
+  const std::size_t row = divide(i, groups);
   const std::size_t image = op.image(row);
   const std::size_t group = i - row * groups;
   union {
@@ -82,7 +90,7 @@ __global__ void hidden_forward_kernel(HiddenForward op) {
   const std::size_t i = thread_index();
   if (i >= op.rows * op.columns / width) return;
   const std::size_t first = i * width;
-  const std::size_t column = first % op.columns;
+  const std::size_t column = first - divide(first, op.columns) * op.columns;
   const std::uint64_t key = op.key();
   FloatGroup<width> values = load<width>(op.values, i);
   for (int lane = 0; lane < width; ++lane) {
@@ -107,14 +115,16 @@ __global__ void hidden_backward_kernel(HiddenBackward op) {
 
 // A block takes some rows through shared memory, so that neighbours read neighbouring addresses;
 // then a thread has a row. An odd number of floats between rows keeps their banks apart.
-__global__ void classify_kernel(Classify op, std::size_t stride) {
+__global__ void classify_kernel(Classify op, unsigned stride) {
   extern __shared__ float tile[];
   const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x;
-  const std::size_t rows = min(static_cast<std::size_t>(blockDim.x), op.rows - first);
-  const std::size_t numbers = rows * op.classes;
+  const auto rows =
+      static_cast<unsigned>(min(static_cast<std::size_t>(blockDim.x), op.rows - first));
+  const auto classes = static_cast<unsigned>(op.classes);
+  const unsigned numbers = rows * classes;
   const float* const logits = op.logits + first * op.classes;
-  for (std::size_t i = threadIdx.x; i < numbers; i += blockDim.x) {
-    tile[i / op.classes * stride + i % op.classes] = logits[i];
+  for (unsigned i = threadIdx.x; i < numbers; i += blockDim.x) {
+    tile[i / classes * stride + i % classes] = logits[i];
   }
   __syncthreads();
   if (threadIdx.x < rows) {
@@ -125,8 +135,8 @@ __global__ void classify_kernel(Classify op, std::size_t stride) {
   if (op.gradient == nullptr) return;
   __syncthreads();
   float* const gradient = op.gradient + first * op.classes;
-  for (std::size_t i = threadIdx.x; i < numbers; i += blockDim.x) {
-    gradient[i] = tile[i / op.classes * stride + i % op.classes];
+  for (unsigned i = threadIdx.x; i < numbers; i += blockDim.x) {
+    gradient[i] = tile[i / classes * stride + i % classes];
   }
 }
 
@@ -300,12 +310,11 @@ void launch(const HiddenBackward& op, cudaStream_t stream) {
 
 void launch(const Classify& op, cudaStream_t stream) {
   constexpr std::size_t most_floats = 48 * 1024 / sizeof(float);
-  const std::size_t stride = op.classes | 1;
-  std::size_t rows = 128;
+  const auto stride = static_cast<unsigned>(op.classes | 1);
+  unsigned rows = 128;
   while (rows > 1 && rows * stride > most_floats) rows /= 2;
   const auto blocks = static_cast<unsigned>((op.rows + rows - 1) / rows);
-  classify_kernel<<<blocks, static_cast<unsigned>(rows), rows * stride * sizeof(float), stream>>>(
-      op, stride);
+  classify_kernel<<<blocks, rows, rows * stride * sizeof(float), stream>>>(op, stride);
   check_launch("classify");
 }
 

@@ -57,16 +57,17 @@ double DeviceTrainer::train_epoch(const DeviceImages& images, std::span<const st
   fill_tables(dropout_keys);
   reserve_rows(std::min(options_.batch_size, order.size()));
   const Pass pass{images, options_.batch_size, options_.batch_size, /*is_training=*/true};
-  if (whole > 0 && recorded_images_ != &images) {
+  for (std::size_t i = 0; i < whole; ++i) {
+    const bool is_recorded = recorded_images_ == &images;
+    if (is_recorded && whole_batch_) {
+      whole_batch_->play();
+      continue;
+    }
+    // The first one as it is: libraries load what they need then, which nobody can record.
+    train_batch(pass);
+    if (is_recorded || i + 1 == whole) continue;
     whole_batch_ = device_->record([&] { train_batch(pass); });
     recorded_images_ = &images;
-  }
-  for (std::size_t i = 0; i < whole; ++i) {
-    if (whole_batch_) {
-      whole_batch_->play();
-    } else {
-      train_batch(pass);
-    }
   }
   if (rest > 0) train_batch({images, options_.batch_size, rest, /*is_training=*/true});
   steps_ += static_cast<std::int64_t>(dropout_keys.size());

@@ -181,8 +181,9 @@ TEST_CASE("device_trainer: trains as the network on the CPU does", "[mlp][device
     for (std::size_t i = 0; i < state.size(); ++i) {
       CHECK(largest_difference(state[i], wanted_state[i]) < 1e-4);
     }
-    // It waits for nothing but the end of an epoch, and does whole batches by one recording.
-    CHECK(device->plays() == 3 * (Twins::training_images / c.batch_size));
+    // Whole batches are done by one recording, but for the very first.
+    const std::size_t whole = Twins::training_images / c.batch_size;
+    CHECK(device->plays() == (whole < 2 ? 0 : 3 * whole - 1));
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include <tune/tune.hpp>
 
-#include "measurement.hpp"
+#include "benchmarks/measurement.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include <tune/tune.hpp>
 
-#include "measurement.hpp"
+#include "benchmarks/measurement.hpp"
 #include "raw_journal.hpp"
 #include "store/journal.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "measurement.hpp"
+#include "benchmarks/measurement.hpp"
 #include "raw_journal.hpp"
 #include "store/journal.hpp"
 

@@ -1,4 +1,4 @@
-#include "measurement.hpp"
+#include "benchmarks/measurement.hpp"
 
 #include <unistd.h>
 

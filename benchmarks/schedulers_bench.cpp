@@ -18,7 +18,7 @@
 #include <tune/schedulers/builtin.hpp>
 #include <tune/tune.hpp>
 
-#include "measurement.hpp"
+#include "benchmarks/measurement.hpp"
 
 namespace tune::bench {
 namespace {

@@ -193,9 +193,10 @@ void NodeLink::leave(NodeLeaves leaves) {
   if (leaves_ || over_) return;
   // An infinite grace is no time of the clock.
   constexpr std::chrono::duration<double> longest = std::chrono::hours(24);
-  leave_end_ =
-      self_->clock().now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                 std::min(leave_time_, longest));
+  const auto time = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::min(leave_time_, longest));
+  leave_end_ = self_->clock().now() + time;
+  self_->delayed_send(self_, time, HeartbeatDue{});
   send(NodeNote{"node " + setup_.node.name + ", process " + std::to_string(setup_.node.pid) +
                 ", leaves: " + leaves.reason + "; its trials save first"});
   leaves_ = std::move(leaves);

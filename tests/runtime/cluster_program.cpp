@@ -2,7 +2,7 @@
 //   cluster_program STORAGE SAMPLES STEPS [WORD]... --tune-listen=... | --tune-join=...
 // A trial takes no step beyond the number in STORAGE/limit, if there is such a file, until it is
 // told to end. Words: "rarely": trials save only when they are told to; "deaf": they do not hear
-// it; "licence": each needs one.
+// it; "licence": each needs one; "children": each starts a program that never ends.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +34,10 @@ class Paced : public tune::Trainable {
   void setup(const tune::Config& config) override {
     limit_ = config["storage"].get<std::string>() + "/limit";
     is_deaf_ = config["deaf"].get<bool>();
+    if (config["children"].get<bool>() && ::fork() == 0) {
+      ::execl("/bin/sleep", "sleep", "1000", nullptr);
+      ::_exit(1);
+    }
   }
   tune::Metrics step() override {
     ++steps_;
@@ -78,6 +82,7 @@ int main(int argc, char** argv) {
       .storage_path = argv[1],
       .space = {{"storage", tune::constant(argv[1])},
                 {"deaf", tune::constant(has("deaf"))},
+                {"children", tune::constant(has("children"))},
                 {"x", tune::uniform(0, 1)}},
       .metric = "loss",
       .mode = tune::Mode::min,

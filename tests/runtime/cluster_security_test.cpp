@@ -1,9 +1,9 @@
-#include <poll.h>
-
-#include <cstdlib>
+#include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +13,7 @@
 
 #include "cluster.hpp"
 #include "runtime/doorkeeper.hpp"
+#include "slow_relay.hpp"
 #include "support/test_certificates.hpp"
 
 namespace tune::test {
@@ -117,6 +118,25 @@ TEST_CASE("a node over TLS that is killed or frozen is lost, and welcome again",
   CHECK(driver->wait() == 0);
   CHECK(frozen->wait() == 0);
   CHECK(iterations(cluster.rows(0)) == counted_to(9));
+  cluster.check_sound();
+}
+
+TEST_CASE("over TLS a slow line loses no result and no node either", "[cluster][tls]") {
+  const TestCertificates certificates;
+  Cluster cluster(2, 100);
+  SlowRelay relay(cluster.port());
+  Cluster::Words options = tls_options(certificates.files("node"));
+  options.emplace_back("--tune-node-timeout=10");
+  const auto driver = cluster.start_lone_driver(options);
+  options = tls_options(certificates.files("other"));
+  options.push_back("--tune-join=127.0.0.1:" + std::to_string(relay.port()));
+  options.emplace_back("--tune-cpus=2");
+  const auto node = cluster.start_program(options);
+  CHECK(driver->read_line() == "2 of 2");
+  CHECK(driver->wait() == 0);
+  CHECK(node->wait() == 0);
+  CHECK_THAT(cluster.log(), !Contains("is lost"));
+  for (int trial = 0; trial < 2; ++trial) CHECK(iterations(cluster.rows(trial)) == counted_to(100));
   cluster.check_sound();
 }
 

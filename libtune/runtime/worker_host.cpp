@@ -374,7 +374,10 @@ void WorkerHost::settle() {
 
 void WorkerHost::settle_trial() {
   if (!trial_->ended) {
-    self_->send(setup_.agent, WorkerDied{trial_->launch.trial_name, process_.pid});
+    // A worker of a trial saves nothing, and the trial may have the same number on its machine.
+    if (!trial_->place) {
+      self_->send(setup_.agent, WorkerDied{trial_->launch.trial_name, process_.pid});
+    }
     const auto kind = process_.is_lost ? engine::EndKind::abandoned : engine::EndKind::failed;
     return end_trial({kind, describe_death()});
   }

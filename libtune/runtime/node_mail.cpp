@@ -49,6 +49,7 @@ Expected<std::optional<std::string>> NodeMail::receive(const NodeLetter& letter)
   }
   const std::size_t size = peer.arriving.size() + letter.bytes.size();
   if (size > max_message_) {
+    peer.arriving.clear();
     return Error{ErrorCode::io, "a message of " + std::to_string(size) + " bytes, want at most " +
                                     std::to_string(max_message_)};
   }

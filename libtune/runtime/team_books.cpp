@@ -80,7 +80,7 @@ void TeamBooks::receive_as_trial(NodeId from, TeamPost& post) {
   const bool is_known = found != teams_.end() && id.rank < found->second.workers.size();
   if (!is_known || found->second.workers[id.rank].grant.node != from ||
       found->second.workers[id.rank].state != State::started) {
-    ++stale_posts_;
+    if (post.kind == Kind::word) ++stale_posts_;
     return;
   }
   if (post.kind == Kind::over) {
@@ -122,8 +122,12 @@ void TeamBooks::receive_as_member(NodeId from, TeamPost& post) {
     }
     return begin_member(from, id, member_start_from_json(post.body));
   }
-  // It may have died when that was on its way.
-  if (found == members_.end() || found->second.trial_node != from) return;
+  // It has died when that was on its way, or what should have started it was no post.
+  if (found == members_.end()) return send(from, {id, Kind::over, "it is not there"});
+  if (found->second.trial_node != from) {
+    ++stale_posts_;
+    return;
+  }
   if (post.kind == Kind::order) {
     order(id, found->second, std::move(post.body));
   } else {
@@ -208,16 +212,41 @@ void TeamBooks::receive(NodeId from, TeamPost post) {
   }
 }
 
-void TeamBooks::on_node_gone(NodeId node) {
-  if (!gone_.insert(node).second) return;
-  std::vector<MemberId> lost;
+std::vector<MemberId> TeamBooks::started_workers(
+    const std::function<bool(NodeId)>& is_there) const {
+  std::vector<MemberId> workers;
   for (const auto& [id, team] : teams_) {
     for (std::size_t rank = 0; rank < team.workers.size(); ++rank) {
       const Worker& worker = team.workers[rank];
-      if (worker.grant.node == node && worker.state == State::started) lost.push_back({id, rank});
+      if (worker.state != State::started || !is_there(worker.grant.node)) continue;
+      workers.push_back({id, rank});
     }
   }
-  for (const MemberId& id : lost) {
+  return workers;
+}
+
+void TeamBooks::on_bad_post(NodeId from) {
+  // They count until they are gone.
+  for (const MemberId& id : started_workers([&](NodeId node) { return node == from; })) {
+    send(from, {id, Kind::stop});
+    Json body;
+    body["died"] = "its node sent what is no message";
+    if (!teams_.at(id.team).end) world_.tell_trial(id.team, id.rank, std::move(body));
+  }
+  std::vector<MemberId> here;
+  for (auto& [id, member] : members_) {
+    if (member.trial_node == from && !member.is_orphan) here.push_back(id);
+  }
+  for (const MemberId& id : here) {
+    members_.at(id).is_busy = true;  // for all that is known
+    stop(id, members_.at(id));
+  }
+  settle();
+}
+
+void TeamBooks::on_node_gone(NodeId node) {
+  if (!gone_.insert(node).second) return;
+  for (const MemberId& id : started_workers([&](NodeId there) { return there == node; })) {
     end_worker(id.team, teams_.at(id.team), id.rank, lost_node_text);
   }
   std::erase_if(members_, [&](const auto& entry) {
@@ -233,16 +262,7 @@ void TeamBooks::on_node_gone(NodeId node) {
 }
 
 void TeamBooks::end() {
-  std::vector<MemberId> elsewhere;
-  for (const auto& [id, team] : teams_) {
-    for (std::size_t rank = 0; rank < team.workers.size(); ++rank) {
-      const Worker& worker = team.workers[rank];
-      if (worker.grant.node != own_ && worker.state == State::started) {
-        elsewhere.push_back({id, rank});
-      }
-    }
-  }
-  for (const MemberId& id : elsewhere) {
+  for (const MemberId& id : started_workers([&](NodeId node) { return node != own_; })) {
     end_worker(id.team, teams_.at(id.team), id.rank, "the experiment is over");
   }
   std::vector<MemberId> here;

@@ -43,18 +43,20 @@ void TeamHosts::on_worker_news(const TrialNews& news) {
 }
 
 void TeamHosts::on(const NodeLetter& letter) {
+  std::optional<TeamPost> post;
   try {
     const auto message = mail_.receive(letter);
     if (!message) throw std::invalid_argument(message.error().message);
-    if (*message) books_.on_post(letter.from, decode_post(**message));
-    note_stale_posts();
-    send_letters();
+    if (*message) post = decode_post(**message);
   } catch (const std::exception& error) {
-    agent_->send(setup_.driver,
-                 NodeNote{"node " + std::to_string(letter.from.value()) +
-                          " sent another node's agent " + error.what() + ": what they share ends"});
-    on(NodeGone{letter.from});
+    agent_->send(setup_.driver, NodeNote{"node " + std::to_string(letter.from.value()) +
+                                         " sent node " + std::to_string(node_.value()) + " " +
+                                         error.what() + ": trials that have workers on both fail"});
+    return books_.on_bad_post(letter.from);
   }
+  if (post) books_.on_post(letter.from, *std::move(post));
+  note_stale_posts();
+  send_letters();
 }
 
 void TeamHosts::on(const NodeGone& gone) {

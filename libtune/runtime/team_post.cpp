@@ -5,6 +5,25 @@
 #include "wire_values.hpp"
 
 namespace tune::runtime {
+namespace {
+
+bool has_right_body(const TeamPost& post) {
+  switch (post.kind) {
+    case TeamPost::Kind::start:
+      (void)member_start_from_json(post.body);
+      return true;
+    case TeamPost::Kind::order:
+    case TeamPost::Kind::word:
+      return post.body.is_object();
+    case TeamPost::Kind::over:
+      return post.body.is_string();
+    case TeamPost::Kind::stop:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Json to_json(const MemberStart& start) {
   return {{"trial_name", start.trial_name}, {"size", start.size}, {"grant", to_json(start.grant)}};
@@ -38,6 +57,7 @@ TeamPost decode_post(const std::string& bytes) {
   }
   post.kind = static_cast<TeamPost::Kind>(kind);
   post.body = std::move(json.at(4));
+  if (!has_right_body(post)) throw std::invalid_argument("a post with a body of another kind");
   return post;
 }
 

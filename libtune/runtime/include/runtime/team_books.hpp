@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -68,6 +69,9 @@ class TeamBooks {
   // ---- Other nodes ----
 
   void on_post(NodeId from, TeamPost post);
+  /// It sent what is no post: what is missing now, nobody knows. The gangs that have parts both
+  /// here and there fail.
+  void on_bad_post(NodeId from);
   /// It does not come back under this id.
   void on_node_gone(NodeId node);
 
@@ -108,6 +112,8 @@ class TeamBooks {
   void order(const MemberId& id, Member& member, Json body);
   void stop(const MemberId& id, Member& member);
   void start_waiting_members();
+  [[nodiscard]] std::vector<MemberId> started_workers(
+      const std::function<bool(NodeId)>& is_there) const;
   void end_worker(const TeamId& id, Team& team, std::size_t rank, const std::string& how);
   /// Tells the end of a trial that has waited for its last worker, and forgets the team.
   void tell_end_if_over(const TeamId& id);

@@ -11,18 +11,18 @@
 #include "runtime/grant_environment.hpp"
 
 namespace tune::runtime {
-namespace {
+namespace nvml {
 
 // The few of NVML's declarations that are needed: no header of it is packaged. All of them keep
 // their meaning; those that changed have a version in their name.
-using NvmlReturn = int;
-using NvmlDevice = struct NvmlDeviceObject*;
-constexpr NvmlReturn nvml_success = 0;
-constexpr NvmlReturn nvml_insufficient_size = 7;
-struct NvmlMemory {
+using Return = int;
+using Device = struct DeviceObject*;
+constexpr Return success = 0;
+constexpr Return insufficient_size = 7;
+struct Memory {
   unsigned long long total, free, used;
 };
-struct NvmlProcess {
+struct Process {
   unsigned pid;
   unsigned long long used_memory;
   unsigned gpu_instance, compute_instance;
@@ -30,24 +30,28 @@ struct NvmlProcess {
 
 using Text = std::array<char, 96>;
 
-struct NvmlFunctions {
-  NvmlReturn (*init)() = nullptr;
-  NvmlReturn (*shutdown)() = nullptr;
-  const char* (*error_string)(NvmlReturn) = nullptr;
-  NvmlReturn (*count)(unsigned*) = nullptr;
-  NvmlReturn (*by_index)(unsigned, NvmlDevice*) = nullptr;
-  NvmlReturn (*uuid)(NvmlDevice, char*, unsigned) = nullptr;
-  NvmlReturn (*name)(NvmlDevice, char*, unsigned) = nullptr;
-  NvmlReturn (*memory)(NvmlDevice, NvmlMemory*) = nullptr;
-  NvmlReturn (*mig_mode)(NvmlDevice, unsigned*, unsigned*) = nullptr;
-  NvmlReturn (*mig_count)(NvmlDevice, unsigned*) = nullptr;
-  NvmlReturn (*mig_by_index)(NvmlDevice, unsigned, NvmlDevice*) = nullptr;
-  NvmlReturn (*processes)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
+struct Functions {
+  Return (*init)() = nullptr;
+  Return (*shutdown)() = nullptr;
+  const char* (*error_string)(Return) = nullptr;
+  Return (*count)(unsigned*) = nullptr;
+  Return (*by_index)(unsigned, Device*) = nullptr;
+  Return (*uuid)(Device, char*, unsigned) = nullptr;
+  Return (*name)(Device, char*, unsigned) = nullptr;
+  Return (*memory)(Device, Memory*) = nullptr;
+  Return (*mig_mode)(Device, unsigned*, unsigned*) = nullptr;
+  Return (*mig_count)(Device, unsigned*) = nullptr;
+  Return (*mig_by_index)(Device, unsigned, Device*) = nullptr;
+  Return (*processes)(Device, unsigned*, Process*) = nullptr;
 };
 
 struct CloseLibrary {
   void operator()(void* library) const { ::dlclose(library); }
 };
+
+}  // namespace nvml
+
+namespace {
 
 bool is_number(const std::string& text) {
   return !text.empty() &&
@@ -71,14 +75,14 @@ std::string GpuFindings::describe() const {
 }
 
 struct GpuLibrary::Implementation {
-  std::unique_ptr<void, CloseLibrary> library;
-  NvmlFunctions nvml;
+  std::unique_ptr<void, nvml::CloseLibrary> library;
+  nvml::Functions functions;
   bool is_up = false;
   std::string fault;  // why it is not
 
   struct Found {
     std::size_t number = 0;  // NVML's
-    NvmlDevice device = nullptr;
+    nvml::Device device = nullptr;
     Gpu gpu;
     std::vector<Gpu> instances = {};
     bool is_divided = false;
@@ -86,15 +90,15 @@ struct GpuLibrary::Implementation {
 
   Implementation();
   ~Implementation() {
-    if (is_up) nvml.shutdown();
+    if (is_up) functions.shutdown();
   }
 
   template <class Function>
   void load(const char* symbol, Function& function, bool is_needed = true);
-  [[nodiscard]] std::string reason(NvmlReturn error) const {
-    return std::string(nvml.error_string(error)) + " (" + std::to_string(error) + ")";
+  [[nodiscard]] std::string reason(nvml::Return error) const {
+    return std::string(functions.error_string(error)) + " (" + std::to_string(error) + ")";
   }
-  [[nodiscard]] std::optional<Gpu> describe(NvmlDevice device, std::string& fault_text) const;
+  [[nodiscard]] std::optional<Gpu> describe(nvml::Device device, std::string& fault_text) const;
   void divide(Found& found) const;
   [[nodiscard]] std::vector<Found> all(std::vector<std::string>& notes) const;
 };
@@ -107,22 +111,22 @@ GpuLibrary::Implementation::Implementation() {
     fault = "no NVIDIA driver: " + std::string(::dlerror());
     return;
   }
-  load("nvmlInit_v2", nvml.init);
-  load("nvmlShutdown", nvml.shutdown);
-  load("nvmlErrorString", nvml.error_string);
-  load("nvmlDeviceGetCount_v2", nvml.count);
-  load("nvmlDeviceGetHandleByIndex_v2", nvml.by_index);
-  load("nvmlDeviceGetUUID", nvml.uuid);
-  load("nvmlDeviceGetName", nvml.name);
-  load("nvmlDeviceGetMemoryInfo", nvml.memory);
+  load("nvmlInit_v2", functions.init);
+  load("nvmlShutdown", functions.shutdown);
+  load("nvmlErrorString", functions.error_string);
+  load("nvmlDeviceGetCount_v2", functions.count);
+  load("nvmlDeviceGetHandleByIndex_v2", functions.by_index);
+  load("nvmlDeviceGetUUID", functions.uuid);
+  load("nvmlDeviceGetName", functions.name);
+  load("nvmlDeviceGetMemoryInfo", functions.memory);
   // Drivers from before MIG do not have these.
-  load("nvmlDeviceGetMigMode", nvml.mig_mode, false);
-  load("nvmlDeviceGetMaxMigDeviceCount", nvml.mig_count, false);
-  load("nvmlDeviceGetMigDeviceHandleByIndex", nvml.mig_by_index, false);
-  load("nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes, false);
+  load("nvmlDeviceGetMigMode", functions.mig_mode, false);
+  load("nvmlDeviceGetMaxMigDeviceCount", functions.mig_count, false);
+  load("nvmlDeviceGetMigDeviceHandleByIndex", functions.mig_by_index, false);
+  load("nvmlDeviceGetComputeRunningProcesses_v3", functions.processes, false);
   if (!fault.empty()) return;
-  const NvmlReturn started = nvml.init();
-  is_up = started == nvml_success;
+  const nvml::Return started = functions.init();
+  is_up = started == nvml::success;
   if (!is_up) fault = "NVML does not start: " + reason(started);
 }
 
@@ -134,33 +138,38 @@ void GpuLibrary::Implementation::load(const char* symbol, Function& function, bo
   }
 }
 
-std::optional<Gpu> GpuLibrary::Implementation::describe(NvmlDevice device,
+std::optional<Gpu> GpuLibrary::Implementation::describe(nvml::Device device,
                                                         std::string& fault_text) const {
   Gpu gpu;
-  Text text{};
-  if (const NvmlReturn error = nvml.uuid(device, text.data(), text.size()); error != nvml_success) {
+  nvml::Text text{};
+  if (const nvml::Return error = functions.uuid(device, text.data(), text.size());
+      error != nvml::success) {
     fault_text = "no UUID: " + reason(error);
     return std::nullopt;
   }
   gpu.uuid = text.data();
   text = {};
-  gpu.name = nvml.name(device, text.data(), text.size()) == nvml_success ? text.data() : "GPU";
-  NvmlMemory memory{};
-  if (nvml.memory(device, &memory) == nvml_success) gpu.memory = memory.total;
+  gpu.name =
+      functions.name(device, text.data(), text.size()) == nvml::success ? text.data() : "GPU";
+  nvml::Memory memory{};
+  if (functions.memory(device, &memory) == nvml::success) gpu.memory = memory.total;
   return gpu;
 }
 
 void GpuLibrary::Implementation::divide(Found& found) const {
   unsigned now = 0;
   unsigned later = 0;
-  if (nvml.mig_mode == nullptr || nvml.mig_count == nullptr || nvml.mig_by_index == nullptr) return;
-  if (nvml.mig_mode(found.device, &now, &later) != nvml_success || now == 0) return;
+  if (functions.mig_mode == nullptr || functions.mig_count == nullptr ||
+      functions.mig_by_index == nullptr)
+    return;
+  if (functions.mig_mode(found.device, &now, &later) != nvml::success || now == 0) return;
   found.is_divided = true;
   unsigned most = 0;
-  if (nvml.mig_count(found.device, &most) != nvml_success) return;
+  if (functions.mig_count(found.device, &most) != nvml::success) return;
   for (unsigned i = 0; i < most; ++i) {
-    NvmlDevice instance = nullptr;
-    if (nvml.mig_by_index(found.device, i, &instance) != nvml_success) continue;  // none there
+    nvml::Device instance = nullptr;
+    if (functions.mig_by_index(found.device, i, &instance) != nvml::success)
+      continue;  // none there
     std::string ignored;
     std::optional<Gpu> gpu = describe(instance, ignored);
     if (gpu) found.instances.push_back(*std::move(gpu));
@@ -171,14 +180,14 @@ std::vector<GpuLibrary::Implementation::Found> GpuLibrary::Implementation::all(
     std::vector<std::string>& notes) const {
   std::vector<Found> found;
   unsigned count = 0;
-  if (const NvmlReturn error = nvml.count(&count); error != nvml_success) {
+  if (const nvml::Return error = functions.count(&count); error != nvml::success) {
     notes.push_back("NVML cannot count GPUs: " + reason(error));
     return found;
   }
   for (unsigned i = 0; i < count; ++i) {
     const std::string place = "NVML's GPU " + std::to_string(i) + ": ";
-    NvmlDevice device = nullptr;
-    if (const NvmlReturn error = nvml.by_index(i, &device); error != nvml_success) {
+    nvml::Device device = nullptr;
+    if (const nvml::Return error = functions.by_index(i, &device); error != nvml::success) {
       notes.push_back(place + reason(error));
       continue;
     }
@@ -244,28 +253,29 @@ GpuFindings GpuLibrary::find(std::span<const std::string> environment) const {
 }
 
 std::optional<std::vector<GpuProcess>> GpuLibrary::processes(const std::string& uuid) const {
-  if (!implementation_->is_up || implementation_->nvml.processes == nullptr) return std::nullopt;
+  if (!implementation_->is_up || implementation_->functions.processes == nullptr)
+    return std::nullopt;
   std::vector<std::string> ignored;
   for (const Implementation::Found& found : implementation_->all(ignored)) {
     const bool is_in_it = std::any_of(found.instances.begin(), found.instances.end(),
                                       [&](const Gpu& gpu) { return gpu.uuid == uuid; });
     if (found.gpu.uuid != uuid && !is_in_it) continue;
-    std::vector<NvmlProcess> processes(64);
+    std::vector<nvml::Process> processes(64);
     for (;;) {
       auto count = static_cast<unsigned>(processes.size());
-      const NvmlReturn error =
-          implementation_->nvml.processes(found.device, &count, processes.data());
-      if (error == nvml_insufficient_size && processes.size() < 65536) {
+      const nvml::Return error =
+          implementation_->functions.processes(found.device, &count, processes.data());
+      if (error == nvml::insufficient_size && processes.size() < 65536) {
         processes.resize(processes.size() * 2);
         continue;
       }
-      if (error != nvml_success) return std::nullopt;
+      if (error != nvml::success) return std::nullopt;
       processes.resize(count);
       break;
     }
     std::vector<GpuProcess> list;
     constexpr auto not_known = ~0ULL;
-    for (const NvmlProcess& process : processes) {
+    for (const nvml::Process& process : processes) {
       list.push_back({process.pid, process.used_memory == not_known ? 0 : process.used_memory});
     }
     return list;

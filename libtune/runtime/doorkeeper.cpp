@@ -28,10 +28,7 @@ std::uint16_t port_of(const Descriptor& socket) {
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
-}  // namespace
-
-Expected<std::unique_ptr<Doorkeeper>> Doorkeeper::open(const HostPort& address, OnGuest on_guest,
-                                                       OnStranger on_stranger, Options options) {
+Expected<Descriptor> listen_on(const HostPort& address) {
   const auto list = resolve(address);
   if (!list) return cannot_listen(address, list.error().message);
   const addrinfo& entry = *list.value();
@@ -43,9 +40,24 @@ Expected<std::unique_ptr<Doorkeeper>> Doorkeeper::open(const HostPort& address, 
       ::listen(socket.get(), SOMAXCONN) != 0) {
     return cannot_listen(address, std::generic_category().message(errno));
   }
-  const std::uint16_t port = port_of(socket);
-  return std::unique_ptr<Doorkeeper>(new Doorkeeper(std::move(socket), port, std::move(on_guest),
-                                                    std::move(on_stranger), options));
+  return socket;
+}
+
+}  // namespace
+
+Expected<void> Doorkeeper::check(const HostPort& address) {
+  const auto socket = listen_on(address);
+  if (!socket) return socket.error();
+  return {};
+}
+
+Expected<std::unique_ptr<Doorkeeper>> Doorkeeper::open(const HostPort& address, OnGuest on_guest,
+                                                       OnStranger on_stranger, Options options) {
+  auto socket = listen_on(address);
+  if (!socket) return socket.error();
+  const std::uint16_t port = port_of(*socket);
+  return std::unique_ptr<Doorkeeper>(new Doorkeeper(std::move(*socket), port, std::move(on_guest),
+                                                    std::move(on_stranger), std::move(options)));
 }
 
 Doorkeeper::Doorkeeper(Descriptor listener, std::uint16_t port, OnGuest on_guest,
@@ -54,7 +66,7 @@ Doorkeeper::Doorkeeper(Descriptor listener, std::uint16_t port, OnGuest on_guest
       port_(port),
       on_guest_(std::move(on_guest)),
       on_stranger_(std::move(on_stranger)),
-      options_(options),
+      options_(std::move(options)),
       end_(make_event()),
       thread_([this] { watch(); }) {}
 

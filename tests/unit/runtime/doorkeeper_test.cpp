@@ -155,6 +155,17 @@ TEST_CASE("a crowd at the door does not keep a node out", "[doorkeeper]") {
   CHECK(Door::is_shut(crowd.front()));
 }
 
+TEST_CASE("a port that is only checked stays free", "[doorkeeper]") {
+  HostPort address{"127.0.0.1", 0};
+  {
+    const Door door;
+    address.port = door.keeper->port();
+    CHECK_FALSE(Doorkeeper::check(address));
+  }
+  CHECK(Doorkeeper::check(address));
+  CHECK(Doorkeeper::check(address));
+}
+
 TEST_CASE("a port that is taken is an error that names it", "[doorkeeper]") {
   Door door;
   const HostPort address{"127.0.0.1", door.keeper->port()};

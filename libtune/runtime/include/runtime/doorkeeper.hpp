@@ -42,6 +42,8 @@ class Doorkeeper {
   using OnGuest = std::function<void(Descriptor socket)>;
   using OnStranger = std::function<void(const std::string& what)>;
 
+  /// Whether one could open() there. Who comes meanwhile is told nothing: he tries again.
+  [[nodiscard]] static Expected<void> check(const HostPort& address);
   /// An error names the address and the reason.
   [[nodiscard]] static Expected<std::unique_ptr<Doorkeeper>> open(const HostPort& address,
                                                                   OnGuest on_guest,

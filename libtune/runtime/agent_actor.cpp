@@ -285,16 +285,23 @@ void NodeAgent::end(bool saves) {
     trial.orders.orders.emplace_back(engine::Stop{id, trial.incarnation, node_, saves});
   }
   send_orders();
-  teams_.end();
+  // Else own trials need their workers for the step that they are in.
+  if (!is_leaving_) teams_.end();
   quit_if_done();
 }
 
 void NodeAgent::quit_if_done() {
-  if (!is_ending_ || !trials_.empty() || !teams_.is_empty()) return;
-  if (workers_ && !workers_->is_empty()) return workers_->end();
+  if (!is_ending_ || !trials_.empty()) return;
+  // Whose trials are elsewhere end with this actor: before they hear of that they shall hear that
+  // the node is lost, which is no failure of theirs.
+  const bool leaves_workers = is_leaving_ && teams_.serves_only_others();
+  if (!leaves_workers) {
+    if (!teams_.is_empty()) return;
+    if (workers_ && !workers_->is_empty()) return workers_->end();
+  }
   if (flush_is_due_) return;
   if (disk_) return self_->send(disk_, EndNode{});
-  self_->quit();
+  self_->quit(leaves_workers ? caf::exit_reason::kill : caf::exit_reason::normal);
 }
 
 AgentActor::behavior_type run_agent(AgentActor::stateful_pointer<NodeAgent> self,

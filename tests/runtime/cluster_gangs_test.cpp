@@ -204,6 +204,33 @@ TEST_CASE("FA-12: a gang whose node is lost in a barrier ends as one, and starts
   cluster.check_ends({lost});
 }
 
+TEST_CASE("a node that leaves costs no gang more than the step that it is in", "[gangs]") {
+  const bool is_trials_node = GENERATE(false, true);
+  GangCluster cluster(1, 4);
+  cluster.hold(1, 2);
+  const auto driver = cluster.start_lone_driver();  // max_failures is 0
+  for (const char* name : {"a", "b", "c"}) cluster.start_named(name);
+  const auto workers = cluster.wait_for_arrivals(2, 2);
+  std::string leaver = workers.at(1).node;
+  if (is_trials_node) {
+    for (const char* name : {"a", "b", "c"}) {
+      if (workers.at(0).node != name && workers.at(1).node != name) leaver = name;
+    }
+  }
+  ::kill(cluster.node(leaver).pid(), SIGTERM);
+  REQUIRE(cluster.wait_for_log("its trials save first"));
+  cluster.let_go();
+  CHECK(cluster.node(leaver).wait() == 128 + SIGTERM);
+  cluster.start_named("d");
+  CHECK(driver->read_line() == "1 of 1");
+  CHECK(driver->wait() == 0);
+  CHECK(iterations(cluster.rows(0)) == counted_to(4));
+  // Its step was finished there, with its workers.
+  if (is_trials_node) CHECK(cluster.rows(0).at(1).at("pid") == cluster.node(leaver).pid());
+  check_exact(cluster.rows(0));
+  cluster.check_ends({leaver});
+}
+
 TEST_CASE("a worker that dies on another node fails its trial by name", "[gangs]") {
   const bool has_retry = GENERATE(false, true);
   GangCluster cluster(1, 3, {.workers = 2});

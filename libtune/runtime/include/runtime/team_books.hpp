@@ -80,6 +80,8 @@ class TeamBooks {
   /// A worker is still here that holds what others have been granted: nothing may start.
   [[nodiscard]] bool is_clearing() const { return orphans_ > 0; }
   [[nodiscard]] bool is_empty() const { return teams_.empty() && members_.empty(); }
+  /// No trial here has workers any more, but trials elsewhere have some here.
+  [[nodiscard]] bool serves_only_others() const { return teams_.empty() && !members_.empty(); }
   /// Posts of other nodes that were of trials that have ended here.
   [[nodiscard]] std::uint64_t stale_posts() const { return stale_posts_; }
 

@@ -46,6 +46,7 @@ class TeamHosts final : private TeamWorld {
   void end() { books_.end(); }
   [[nodiscard]] bool is_clearing() const { return books_.is_clearing(); }
   [[nodiscard]] bool is_empty() const { return books_.is_empty(); }
+  [[nodiscard]] bool serves_only_others() const { return books_.serves_only_others(); }
 
  private:
   void tell_trial(const TeamId& team, std::size_t rank, Json body) override;

@@ -218,6 +218,18 @@ Expected<core::CheckpointManifest> ArrivingDirectory::commit() {
   return found;
 }
 
+void ArrivingDirectory::remove_all(const fs::path& experiment, const std::string& directory) {
+  const fs::path target = experiment / directory;
+  const std::string prefix = arrival_prefix(target);
+  std::error_code ignored;
+  std::vector<fs::path> arrivals;
+  for (fs::directory_iterator it(target.parent_path(), ignored), end; !ignored && it != end;
+       it.increment(ignored)) {
+    if (incarnation_of(it->path().filename().string(), prefix)) arrivals.push_back(it->path());
+  }
+  for (const fs::path& path : arrivals) fs::remove_all(path, ignored);
+}
+
 void ArrivingDirectory::remove() {
   std::error_code ignored;  // what stays behind has no checkpoint's name
   fs::remove_all(temporary_, ignored);

@@ -14,6 +14,7 @@
 
 #include "checkpoint_files.hpp"
 #include "durable.hpp"
+#include "store/trial_package.hpp"
 
 namespace tune::store {
 namespace {
@@ -198,6 +199,7 @@ Expected<std::vector<std::string>> CheckpointStore::clean(const std::string& tri
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     std::string name = it->path().filename().string();
     const bool is_left_over = name.starts_with(temporary_prefix) ||
+                              name.starts_with(package_prefix) ||
                               (name.starts_with(checkpoint_prefix) && !keep.contains(name));
     const fs::file_status status = it->symlink_status(error);
     if (error) break;

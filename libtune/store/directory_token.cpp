@@ -10,6 +10,7 @@
 #include <span>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "content_hash.hpp"
 #include "durable.hpp"
@@ -66,6 +67,18 @@ Expected<DirectoryToken> DirectoryToken::write(const fs::path& directory) {
   }
   if (const auto synced = sync_directory(directory); !synced) return synced.error();
   return token;
+}
+
+void remove_old_tokens(const fs::path& directory) {
+  std::error_code ignored;  // they do no harm
+  std::vector<fs::path> old;
+  for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end;
+       it.increment(ignored)) {
+    if (it->path().filename().string().starts_with(directory_token_prefix)) {
+      old.push_back(it->path());
+    }
+  }
+  for (const fs::path& path : old) fs::remove(path, ignored);
 }
 
 bool sees_token(const fs::path& path, const std::string& content) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <limits>
+#include <system_error>
 
 #include <tune/json.hpp>
 
@@ -60,7 +61,11 @@ Expected<FileList> ServedFiles::list(const std::string& directory) const {
   if (!is_served_directory(directory)) return unserved(directory);
   // So that no link leads to it.
   const auto opened = open_below(experiment_, directory, O_RDONLY | O_DIRECTORY);
-  if (!opened) return opened.error();
+  if (!opened) {
+    std::error_code ignored;
+    const bool is_gone = !fs::exists(fs::symlink_status(experiment_ / directory, ignored));
+    return Error{is_gone ? ErrorCode::not_found : opened.error().code, opened.error().message};
+  }
   return list_tree(experiment_ / directory);
 }
 

@@ -48,6 +48,8 @@ class ArrivingDirectory {
   [[nodiscard]] Expected<core::CheckpointManifest> commit();
   /// Removes what has arrived, as far as that can be.
   void remove();
+  /// Removes what has arrived of `directory` in any incarnation.
+  static void remove_all(const std::filesystem::path& experiment, const std::string& directory);
 
  private:
   ArrivingDirectory(std::filesystem::path temporary, std::filesystem::path target, FileList list,

@@ -76,8 +76,8 @@ class CheckpointStore {
   [[nodiscard]] Expected<void> remove_unfinished(const std::string& trial,
                                                  std::int64_t writer) const;
   /// Removes what was left behind of a trial's checkpoints when all that wrote them died: half
-  /// ones, and those that are not in `keep`, damaged ones too unless they are. Returns the names of
-  /// what was removed, sorted. @pre nothing writes checkpoints of this trial
+  /// ones, packages from nodes, and those that are not in `keep`, damaged ones too unless they are.
+  /// Returns the names of what was removed, sorted. @pre nothing writes checkpoints of this trial
   [[nodiscard]] Expected<std::vector<std::string>> clean(const std::string& trial,
                                                          const std::set<std::string>& keep) const;
   /// The names of a trial's checkpoints, oldest iteration first; none if the trial has no

@@ -31,6 +31,9 @@ class DirectoryToken {
   std::string content_;
 };
 
+/// Removes those that were left behind in a directory which is the caller's alone.
+void remove_old_tokens(const std::filesystem::path& directory);
+
 /// Whether a token with this content stands at `path` here. What cannot be read is not the same
 /// directory, and neither is a path that is not that of a token.
 [[nodiscard]] bool sees_token(const std::filesystem::path& path, const std::string& content);

@@ -24,7 +24,8 @@ class ServedFiles {
  public:
   explicit ServedFiles(std::filesystem::path experiment) : experiment_(std::move(experiment)) {}
 
-  /// What is in `directory`, as list_tree() and check_file_list() have it.
+  /// What is in `directory`, as list_tree() and check_file_list() have it. That it is not there is
+  /// an error of code `not_found`.
   [[nodiscard]] Expected<FileList> list(const std::string& directory) const;
   /// All of a piece of a file that is in `directory`; at most `piece_bytes`. A file that has become
   /// shorter, or is gone, is an error.

@@ -35,6 +35,7 @@ DiskActor::behavior_type serve_disk(DiskActor::pointer self, const store::Checkp
 bool has_files(const engine::TrialReport& report) {
   const auto* saved = std::get_if<engine::Saved>(&report);
   return std::holds_alternative<engine::CheckpointStored>(report) ||
+         std::holds_alternative<engine::Ended>(report) ||
          (saved != nullptr && !saved->saved.directory_name.empty());
 }
 
@@ -44,6 +45,12 @@ engine::TrialReport undelivered(const engine::TrialReport& report, const std::st
     return engine::CheckpointFailed{stored->training_iteration, fault};
   }
   return engine::Warned{fault};
+}
+
+/// How a trial ends that cannot start for want of its files.
+engine::Ended end_without_files(const Error& fault) {
+  const bool is_damaged = fault.code == ErrorCode::damaged;
+  return {is_damaged ? engine::EndKind::damaged : engine::EndKind::failed, fault.message};
 }
 
 }  // namespace
@@ -110,6 +117,7 @@ void NodeAgent::on(NodeTurn& turn) {
           if constexpr (std::is_same_v<Command, engine::Launch>) {
             launch(c);
           } else if constexpr (std::is_same_v<Command, engine::DeleteCheckpoint>) {
+            if (files_) files_->forget(c.checkpoint);
             self_->send(disk(), std::move(c));
           } else {
             order(c);
@@ -186,16 +194,25 @@ void NodeAgent::tell_in_order(engine::TrialMessage message) {
 }
 
 void NodeAgent::deliver_first(TrialId id, RunningTrial& trial) {
-  files_->deliver(trial.held.front(), [this, id, incarnation = trial.incarnation](
-                                          const std::optional<std::string>& fault) {
-    RunningTrial* found = find(id, incarnation);
-    if (found == nullptr || found->held.empty()) return;
-    std::deque<engine::TrialMessage> held = std::exchange(found->held, {});
-    if (fault) held.front().report = undelivered(held.front().report, *fault);
-    tell(std::move(held.front()));
-    held.pop_front();
-    for (engine::TrialMessage& message : held) tell_in_order(std::move(message));
-  });
+  files_->deliver(trial.held.front(),
+                  [this, id, incarnation = trial.incarnation](const std::optional<Error>& fault) {
+                    RunningTrial* found = find(id, incarnation);
+                    if (found == nullptr || found->held.empty()) return;
+                    std::deque<engine::TrialMessage> held = std::exchange(found->held, {});
+                    if (fault) tell_undelivered(held.front(), fault->message);
+                    tell(std::move(held.front()));
+                    held.pop_front();
+                    for (engine::TrialMessage& message : held) tell_in_order(std::move(message));
+                  });
+}
+
+// An end is one whatever becomes of what the trial printed.
+void NodeAgent::tell_undelivered(engine::TrialMessage& message, const std::string& fault) {
+  if (std::holds_alternative<engine::Ended>(message.report)) {
+    self_->send(setup_.driver, NodeWarning{fault});
+  } else {
+    message.report = undelivered(message.report, fault);
+  }
 }
 
 NodeAgent::RunningTrial* NodeAgent::find(TrialId id, std::uint32_t incarnation) {
@@ -216,16 +233,17 @@ void NodeAgent::launch(engine::Launch& launch) {
   run.checkpoint = setup_.checkpoint;
   run.initial_checkpoint = setup_.resume_from;
   run.warns_of_reserved_names = !warned_.contains(id);
+  run.checkpoints_travel = files_ != nullptr;
   if (!files_) return start_when_clear(std::move(run));
   const auto shared_run = std::make_shared<TrialRun>(std::move(run));  // a std::function is copied
-  files_->bring(shared_run->launch, [this, shared_run](const std::optional<std::string>& fault) {
+  files_->bring(shared_run->launch, [this, shared_run](const std::optional<Error>& fault) {
     const engine::Launch& wanted = shared_run->launch;
     if (find(wanted.trial, wanted.incarnation) == nullptr) return;
     if (!fault) {
       start_when_clear(std::move(*shared_run));
       return send_orders();
     }
-    tell({wanted.trial, wanted.incarnation, 0, engine::Ended{engine::EndKind::failed, *fault}});
+    tell({wanted.trial, wanted.incarnation, 0, end_without_files(*fault)});
   });
 }
 

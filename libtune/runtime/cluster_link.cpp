@@ -166,6 +166,8 @@ bool is_loopback(const std::string& host) {
 
 void configure_cluster(caf::actor_system_config& config) {
   config.add_message_type<NodeFrame>("tune::NodeFrame");
+  config.add_message_type<FilesAt>("tune::FilesAt");
+  add_transfer_messages(config);
   config.set("middleman.heartbeat-interval", caf_heartbeat);
   config.set("middleman.connection-timeout", caf_timeout);
   config.set("middleman.app-identifiers",

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <boost/program_options.hpp>
@@ -34,6 +36,7 @@ constexpr const char* plugin_option = "tune-plugin";
 constexpr const char* label_option = "tune-label";
 constexpr const char* join_option = "tune-join";
 constexpr const char* stay_option = "tune-stay";
+constexpr const char* scratch_option = "tune-scratch";
 constexpr const char* certificates_option = "tune-make-certificates";
 constexpr const char* machine_option = "tune-show-machine";
 
@@ -203,6 +206,9 @@ po::options_description describe_options() {
   add(join_option, po::value<std::string>()->value_name("HOST:PORT"),
       "be a node of the driver that listens there, and run no experiment here");
   add(stay_option, "with --tune-join: wait for the next experiment after the end of one");
+  add(scratch_option, po::value<std::string>()->value_name("DIR"),
+      "with --tune-join: where to keep copies of checkpoints, if the driver's files are not seen "
+      "here");
   add(certificates_option, po::value<std::string>()->value_name("DIR"),
       "make a private CA there, and a certificate for each of the names that follow, and leave");
   add(machine_option,
@@ -350,12 +356,27 @@ void refuse_second(const std::vector<Override>& before, const Override& given) {
   }
 }
 
+void take_scratch_option(const Override& given, CommandLine& line) {
+  if (!line.scratch.empty()) {
+    throw std::invalid_argument(text_of(given) + ": it is given twice, the other is --" +
+                                scratch_option + "=" + line.scratch);
+  }
+  name_in_errors(given, [&] {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(given.value, ignored)) {
+      throw std::invalid_argument("there is no such directory");
+    }
+    line.scratch = std::filesystem::absolute(given.value).lexically_normal().string();
+  });
+}
+
 void take_node_option(const po::option& read, CommandLine& line) {
   if (read.string_key == stay_option) {
     line.stays = true;
     return;
   }
   const Override given{"--" + read.string_key, read.value[0], nullptr};
+  if (read.string_key == scratch_option) return take_scratch_option(given, line);
   if (line.join) {
     throw std::invalid_argument(text_of(given) + ": it is given twice, the other is " +
                                 line.join->text());
@@ -369,6 +390,7 @@ void take_node_option(const po::option& read, CommandLine& line) {
 void check_node_options(const CommandLine& line) {
   if (!line.join) {
     if (line.stays) throw std::invalid_argument("--tune-stay: it is for --tune-join");
+    if (!line.scratch.empty()) throw std::invalid_argument("--tune-scratch: it is for --tune-join");
     return;
   }
   for (const Override& given : line.overrides) {
@@ -389,7 +411,8 @@ CommandLine parse_command_line(std::span<char* const> arguments) {
   if (line.asks_for_help) return line;
   for (const std::string& word : words) {
     const po::option read = read_word(known, word);
-    if (read.string_key == join_option || read.string_key == stay_option) {
+    if (read.string_key == join_option || read.string_key == stay_option ||
+        read.string_key == scratch_option) {
       take_node_option(read, line);
       continue;
     }

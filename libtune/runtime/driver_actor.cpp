@@ -80,6 +80,7 @@ void Driver::on(NodeHello hello) {
   node.origin.node_ip = std::move(hello.ip);
   node.origin.pid = hello.pid;
   node.capacity = hello.capacity;
+  node.has_own_files = !hello.shares_files;
   if (hello.is_local) {
     local_node_ = id;
   } else {
@@ -340,6 +341,9 @@ void Driver::send_turn() {
   waiting_records_ += record_turn_.records.size();
   if (local_node_) {
     for (engine::DeleteCheckpoint& deletion : std::exchange(deletions_, {})) {
+      for (Node& node : nodes_) {
+        if (node.agent && node.has_own_files) node.turn.commands.emplace_back(deletion);
+      }
       nodes_[local_node_->value()].turn.commands.emplace_back(std::move(deletion));
     }
   }

@@ -13,6 +13,7 @@
 #include "actor_faults.hpp"
 #include "end_after.hpp"
 #include "runtime/file_transfer.hpp"
+#include "store/arriving_directory.hpp"
 #include "store/directory_transfer.hpp"
 #include "store/served_files.hpp"
 
@@ -130,7 +131,10 @@ class FileFetcher {
 
   [[nodiscard]] caf::actor_addr courier() const { return courier_.address(); }
   Promise begin(const FetchDirectory& order);
-  void cancel(const std::string& directory, const std::string& reason);
+  /// False: it is not on its way.
+  bool cancel(const std::string& directory, const std::string& reason);
+  /// Nobody will ask for it again.
+  void give_up(const std::string& directory);
   void on_down(const caf::actor_addr& server);
 
  private:
@@ -162,7 +166,7 @@ class FileFetcher {
 
 Promise FileFetcher::begin(const FetchDirectory& order) {
   auto promise = self_->make_response_promise<Promise>();
-  cancel(order.directory, "it is fetched anew");
+  (void)cancel(order.directory, "it is fetched anew");
   const auto fetch = std::make_shared<Fetch>(order, options_, promise);
   if (!store::is_served_directory(order.directory)) {
     fetch->fail({ErrorCode::not_found, "want a directory below that of a trial"});
@@ -179,14 +183,21 @@ Promise FileFetcher::begin(const FetchDirectory& order) {
   return promise;
 }
 
-void FileFetcher::cancel(const std::string& directory, const std::string& reason) {
+bool FileFetcher::cancel(const std::string& directory, const std::string& reason) {
   for (auto& [address, peer] : peers_) {
     for (const SharedFetch& fetch : peer.fetches) {
       if (fetch->is_over() || fetch->directory() != directory) continue;
       fetch->fail({ErrorCode::io, reason});
-      return ask(caf::actor_addr(address));
+      ask(caf::actor_addr(address));
+      return true;
     }
   }
+  return false;
+}
+
+void FileFetcher::give_up(const std::string& directory) {
+  if (!store::is_served_directory(directory) || cancel(directory, "it was given up")) return;
+  store::ArrivingDirectory::remove_all(options_.experiment, directory);
 }
 
 void FileFetcher::on_down(const caf::actor_addr& server) {
@@ -292,7 +303,7 @@ FetcherActor::behavior_type fetch_files(FetcherActor::pointer self, FetcherOptio
   self->set_down_handler([fetcher](const caf::down_msg& down) { fetcher->on_down(down.source); });
   return {
       [fetcher](const FetchDirectory& order) { return fetcher->begin(order); },
-      [fetcher](const CancelFetch& order) { fetcher->cancel(order.directory, "it was given up"); },
+      [fetcher](const CancelFetch& order) { fetcher->give_up(order.directory); },
   };
 }
 

@@ -61,7 +61,7 @@ std::vector<runtime::Override>& stored_overrides() {
   runtime::apply_overrides(line.overrides, given);
   runtime::check_cluster_tls(given.cluster);
   runtime::serve_node({*line.join, given.local, given.name, line.stays, given.verbosity > 0,
-                       runtime::cluster_tls(given.cluster)});
+                       runtime::cluster_tls(given.cluster), line.scratch});
 }
 
 [[noreturn]] void show_machine(const runtime::CommandLine& line) {

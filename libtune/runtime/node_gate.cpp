@@ -55,7 +55,8 @@ void NodeGate::admit(const FrameActor& peer, NodeIntroduction node) {
   }
   const std::string key = node.node;
   RemoteNodeActor actor = self_->spawn<caf::linked + caf::monitored>(
-      stand_for_node, RemoteNodeSetup{setup_.driver, peer, std::move(node), setup_.offer});
+      stand_for_node,
+      RemoteNodeSetup{setup_.driver, peer, std::move(node), setup_.offer, setup_.files});
   alive_.emplace(actor.address(), actor);
   nodes_.insert_or_assign(key, std::move(actor));
 }

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -18,6 +17,8 @@
 #include "live_output.hpp"
 #include "plugin_loader.hpp"
 #include "runtime/agent_actor.hpp"
+#include "runtime/node_files.hpp"
+#include "store/directory_token.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -27,22 +28,17 @@ constexpr std::chrono::seconds offer_time{10};
 /// How long the end waits for the driver to have heard of it.
 constexpr std::chrono::seconds last_words_time{2};
 
-/// Why this machine cannot use the driver's files; empty if it sees them.
-std::string explain_unseen_files(const NodeOffer& offer) {
-  const std::filesystem::path file =
-      std::filesystem::path(offer.experiment_path) / "experiment.json";
-  std::ifstream in(file);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_object() && json.value("experiment_id", "") == offer.experiment_id) return {};
-  return "it does not see the driver's directory " + offer.experiment_path +
-         ": a file system that both share must be mounted at the same place";
+/// Only what is in the driver's directory is brought here.
+void require_start(const NodeOffer& offer) {
+  std::error_code ignored;
+  if (offer.resume_from.empty() || std::filesystem::is_directory(offer.resume_from, ignored))
+    return;
+  throw std::invalid_argument("it sees neither the driver's directory nor the checkpoint " +
+                              offer.resume_from +
+                              " (resume_from): that must be at the same place on each machine");
 }
 
 void require_offer(const NodeOffer& offer) {
-  if (const std::string fault = explain_unseen_files(offer); !fault.empty()) {
-    throw std::invalid_argument(fault);
-  }
   load_plugins(offer.plugins);
   // A function that is not registered is found by its place in the program, which is the same.
   if (!offer.trainable.starts_with("function:")) (void)detail::find_key(offer.trainable);
@@ -59,7 +55,7 @@ NodeLinkActor::behavior_type NodeLink::make_behavior(NodeLinkSetup setup) {
   send(setup_.node);
   self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
   return {
-      [this](const NodeHello&) { send(NodeReady{}); },
+      [this](const NodeHello&) { send(NodeReady{shares_files_}); },
       [this](NodeNews& news) { on(news); },
       [this](NodeWarning& warning) { send(std::move(warning)); },
       [this](NodeNote& note) { send(std::move(note)); },
@@ -67,6 +63,10 @@ NodeLinkActor::behavior_type NodeLink::make_behavior(NodeLinkSetup setup) {
       [this](const NodeFrame& frame) { on(frame); },
       [this](const HeartbeatDue&) { look(); },
       [this](const NodeLeaves& leaves) { leave(leaves); },
+      [this](const FilesAt& files) {
+        if (!has_agent_) driver_files_ = files.server;
+      },
+      [this](FilesReady& files) { return pass_on(files); },
   };
 }
 
@@ -96,6 +96,8 @@ void NodeLink::on(ToNode message) {
         using Message = std::decay_t<decltype(m)>;
         if constexpr (std::is_same_v<Message, NodeOffer>) {
           on(m);
+        } else if constexpr (std::is_same_v<Message, FilesTaken>) {
+          on(m);
         } else if constexpr (std::is_same_v<Message, NodeRefusal>) {
           end(NodeSessionOver::End::refused, m.reason);
         } else if constexpr (std::is_same_v<Message, NodeFenced>) {
@@ -118,15 +120,16 @@ void NodeLink::on(const NodeOffer& offer) {
   if (has_agent_) return;
   try {
     require_offer(offer);
+    start_agent(offer);
   } catch (const std::exception& error) {
     return end(NodeSessionOver::End::refused, error.what(), NodeRefusal{error.what()});
   }
   heartbeat_ = Heartbeat(offer.node_timeout, self_->clock().now());
-  start_agent(offer);
-  if (setup_.is_shown) {
-    LiveOutput().show("tune: node: joined experiment " + offer.experiment_name + " with " +
-                      setup_.node.capacity.describe() + "\n");
-  }
+  if (!setup_.is_shown) return;
+  LiveOutput().show("tune: node: joined experiment " + offer.experiment_name + " with " +
+                    setup_.node.capacity.describe() +
+                    (shares_files_ ? "" : "; what it needs of the driver's files is copied") +
+                    "\n");
 }
 
 void NodeLink::start_agent(const NodeOffer& offer) {
@@ -142,8 +145,62 @@ void NodeLink::start_agent(const NodeOffer& offer) {
   setup.resume_from = offer.resume_from;
   setup.stop_grace = offer.times.stop_grace;
   leave_time_ = offer.times.stop_grace + offer.times.kill_grace;
+  shares_files_ = store::sees_token(offer.token_path, offer.token_content);
+  if (!shares_files_) use_scratch(offer, setup);
   agent_ = self_->spawn<caf::monitored>(run_agent, std::move(setup));
   has_agent_ = true;
+}
+
+// @throws std::invalid_argument
+void NodeLink::use_scratch(const NodeOffer& offer, AgentSetup& setup) {
+  require_start(offer);
+  if (!driver_files_ || !setup_.scratch) {
+    throw std::invalid_argument("it does not see the driver's directory " + offer.experiment_path);
+  }
+  const auto directory = setup_.scratch->open(offer.experiment_id);
+  if (!directory) throw std::invalid_argument(directory.error().message);
+  start_files(*directory);
+  setup.experiment_path = *directory;
+  NodeFilesSetup files{*directory, driver_files_, fetcher_, packer_, NodeLinkActor(self_)};
+  files.node_name = setup_.node.name + ", process " + std::to_string(setup_.node.pid);
+  files.most_kept_bytes = setup_.scratch->most_kept_bytes();
+  files.kept = setup_.kept;
+  setup.make_files = [files = std::move(files)](AgentActor::pointer agent) {
+    return std::make_unique<NodeFiles>(agent, files);
+  };
+}
+
+void NodeLink::start_files(const std::filesystem::path& directory) {
+  server_ = self_->spawn<caf::monitored>(serve_files, directory);
+  fetcher_ = self_->spawn<caf::monitored + caf::detached>(fetch_files,
+                                                          FetcherOptions{.experiment = directory});
+  packer_ = self_->spawn<caf::monitored + caf::detached>(pack_trials, directory);
+  file_actors_ = {server_.address(), fetcher_.address(), packer_.address()};
+  self_->send(caf::actor_cast<PeerActor>(peer_), FilesAt{server_});
+}
+
+void NodeLink::end_files() {
+  if (std::exchange(are_files_ending_, true)) return;
+  for (const caf::actor_addr& actor : file_actors_) {
+    caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(actor),
+                        caf::exit_reason::user_shutdown);
+  }
+}
+
+caf::typed_response_promise<FilesTaken> NodeLink::pass_on(FilesReady& files) {
+  auto promise = self_->make_response_promise<FilesTaken>();
+  if (over_) {
+    promise.deliver(FilesTaken{files.directory, "the connection to the driver is over"});
+    return promise;
+  }
+  on_their_way_.insert_or_assign(files.directory, promise);
+  send(std::move(files));
+  return promise;
+}
+
+void NodeLink::on(const FilesTaken& taken) {
+  auto way = on_their_way_.extract(taken.directory);
+  if (!way.empty()) way.mapped().deliver(taken);
 }
 
 void NodeLink::on(NodeNews& news) {
@@ -167,6 +224,13 @@ void NodeLink::on_down(const caf::down_msg& down) {
     }
     return quit_if_done();
   }
+  if (file_actors_.erase(down.source) > 0) {
+    if (!over_) {
+      end(NodeSessionOver::End::fault,
+          "an actor for its files ended: " + self_->system().render(down.reason));
+    }
+    return quit_if_done();
+  }
   if (down.source != peer_.address()) return;  // the gate, whose part is over
   waits_for_peer_ = is_connected_ = false;
   end(NodeSessionOver::End::lost, "the connection to the driver broke");
@@ -182,7 +246,8 @@ void NodeLink::look() {
   if (heartbeat_.is_lost(self_->clock().now())) {
     return end(NodeSessionOver::End::lost, "nothing was heard of the driver for too long");
   }
-  if (leaves_ && leave_end_ <= self_->clock().now()) {
+  // What its trials have saved counts only at the driver.
+  if (leaves_ && leave_end_ <= self_->clock().now() && on_their_way_.empty()) {
     return end(NodeSessionOver::End::left, leaves_->reason, *leaves_);
   }
   self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
@@ -213,6 +278,9 @@ void NodeLink::end(NodeSessionOver::End end, std::string reason,
   if (over_) return;
   farewell_ = farewell;
   over_ = NodeSessionOver{end, std::move(reason)};
+  for (auto& [directory, promise] : std::exchange(on_their_way_, {})) {
+    promise.deliver(FilesTaken{directory, "the connection to the driver is over"});
+  }
   if (has_agent_ && end == NodeSessionOver::End::over) {
     self_->send(agent_, EndNode{});
   } else if (has_agent_) {
@@ -232,6 +300,7 @@ void NodeLink::say_farewell() {
 
 void NodeLink::quit_if_done() {
   if (!over_ || has_agent_) return;
+  if (!file_actors_.empty()) return end_files();
   if (farewell_) say_farewell();
   if (waits_for_peer_) return;
   caf::anon_send(setup_.owner, *over_);

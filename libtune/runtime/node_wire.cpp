@@ -17,9 +17,10 @@ namespace {
 
 // Each kind of a variant has a name here, by its place; one that is added needs another.
 constexpr const char* to_node_kinds[] = {"offer",  "refusal", "welcome", "turn", "ping",
-                                         "fenced", "over",    "letter",  "gone"};
-constexpr const char* to_driver_kinds[] = {"introduction", "ready", "refusal", "news",  "warning",
-                                           "note",         "pong",  "leaves",  "letter"};
+                                         "fenced", "over",    "letter",  "gone", "files_taken"};
+constexpr const char* to_driver_kinds[] = {"introduction", "ready",      "refusal", "news",
+                                           "warning",      "note",       "pong",    "leaves",
+                                           "letter",       "files_ready"};
 static_assert(std::size(to_node_kinds) == std::variant_size_v<ToNode>);
 static_assert(std::size(to_driver_kinds) == std::variant_size_v<ToDriver>);
 
@@ -75,6 +76,8 @@ NodeOffer offer_from(const Json& json) {
   json.at("at_end").get_to(offer.checkpoint.at_end);
   json.at("resume_from").get_to(offer.resume_from);
   offer.node_timeout = Seconds(json.at("node_timeout").get<double>());
+  json.at("token_path").get_to(offer.token_path);
+  json.at("token").get_to(offer.token_content);
   return offer;
 }
 
@@ -146,7 +149,9 @@ struct ToNodeFields {
             {"keep", m.checkpoint.keep},
             {"at_end", m.checkpoint.at_end},
             {"resume_from", m.resume_from},
-            {"node_timeout", m.node_timeout.count()}};
+            {"node_timeout", m.node_timeout.count()},
+            {"token_path", m.token_path},
+            {"token", m.token_content}};
   }
   Json operator()(const NodeRefusal& m) const { return {{"reason", m.reason}}; }
   Json operator()(const NodeWelcome& m) const { return {{"node", m.node.value()}}; }
@@ -164,6 +169,9 @@ struct ToNodeFields {
   Json operator()(const NodeOver&) const { return Json::object(); }
   Json operator()(const NodeLetter& m) const { return letter_to_json(m); }
   Json operator()(const NodeGone& m) const { return {{"node", m.node.value()}}; }
+  Json operator()(const FilesTaken& m) const {
+    return {{"directory", m.directory}, {"fault", m.fault}};
+  }
 };
 
 struct ToDriverFields {
@@ -180,7 +188,7 @@ struct ToDriverFields {
             {"trainables", m.trainables},
             {"experiment", m.experiment}};
   }
-  Json operator()(const NodeReady&) const { return Json::object(); }
+  Json operator()(const NodeReady& m) const { return {{"shares_files", m.shares_files}}; }
   Json operator()(const NodeRefusal& m) const { return {{"reason", m.reason}}; }
   Json operator()(const NodeNews& m) const {
     Json messages = Json::array();
@@ -192,6 +200,11 @@ struct ToDriverFields {
   Json operator()(const NodePong& m) const { return {{"number", m.number}}; }
   Json operator()(const NodeLeaves& m) const { return {{"reason", m.reason}}; }
   Json operator()(const NodeLetter& m) const { return letter_to_json(m); }
+  Json operator()(const FilesReady& m) const {
+    return {{"directory", m.directory},
+            {"incarnation", m.incarnation},
+            {"files", manifest_to_json(m.files)}};
+  }
 };
 
 NodeTurn turn_from(const Json& json) {
@@ -279,8 +292,10 @@ ToNode to_node_from_json(const Json& json) {
       return NodeOver{};
     case 7:
       return letter_from(json);
-    default:
+    case 8:
       return NodeGone{NodeId(json.at("node").get<std::uint64_t>())};
+    default:
+      return FilesTaken{json.at("directory"), json.at("fault")};
   }
 }
 
@@ -289,7 +304,7 @@ ToDriver to_driver_from_json(const Json& json) {
     case 0:
       return introduction_from(json);
     case 1:
-      return NodeReady{};
+      return NodeReady{json.at("shares_files")};
     case 2:
       return NodeRefusal{json.at("reason")};
     case 3:
@@ -302,8 +317,11 @@ ToDriver to_driver_from_json(const Json& json) {
       return NodePong{json.at("number")};
     case 7:
       return NodeLeaves{json.at("reason")};
-    default:
+    case 8:
       return letter_from(json);
+    default:
+      return FilesReady{json.at("directory"), json.at("incarnation"),
+                        manifest_from_json(json.at("files"))};
   }
 }
 

@@ -32,6 +32,11 @@ RemoteNodeActor::behavior_type RemoteNode::make_behavior(RemoteNodeSetup setup) 
   heartbeat_ = Heartbeat(setup_.offer.node_timeout, self_->clock().now());
   self_->set_down_handler([this](const caf::down_msg&) { end_connection("its connection broke"); });
   self_->monitor(setup_.peer);
+  deliveries_.emplace(self_, setup_.files,
+                      setup_.node.name + ", process " + std::to_string(setup_.node.pid));
+  if (setup_.files.server) {
+    self_->send(caf::actor_cast<PeerActor>(setup_.peer), FilesAt{setup_.files.server});
+  }
   send(setup_.offer);
   self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
   return {
@@ -52,6 +57,10 @@ RemoteNodeActor::behavior_type RemoteNode::make_behavior(RemoteNodeSetup setup) 
       [this](const HeartbeatDue&) { look(); },
       [this](const NodeCameAgain&) { end_connection("it came again"); },
       [this](const EndNode&) { end(); },
+      [this](const FilesAt& files) {
+        if (!node_files_) node_files_ = files.server;
+      },
+      [this](const DeliveryDue& due) { deliveries_->go_on(due.directory); },
   };
 }
 
@@ -93,13 +102,7 @@ void RemoteNode::on(ToDriver message) {
       [this](auto& m) {
         using Message = std::decay_t<decltype(m)>;
         if constexpr (std::is_same_v<Message, NodeReady>) {
-          if (state_ != State::offered) return;
-          state_ = State::joined;
-          was_told_ = true;
-          NodeHello hello{setup_.node.name,     setup_.node.ip,   setup_.node.pid,
-                          setup_.node.capacity, NodeActor(self_), setup_.node.labels};
-          hello.is_local = false;
-          self_->send(setup_.driver, std::move(hello));
+          if (state_ == State::offered) join(m);
         } else if constexpr (std::is_same_v<Message, NodeRefusal>) {
           tell_driver("node " + setup_.node.name + " refused to join: " + m.reason);
           end_connection("it refused to join");
@@ -117,9 +120,23 @@ void RemoteNode::on(ToDriver message) {
         } else if constexpr (std::is_same_v<Message, NodeWarning> ||
                              std::is_same_v<Message, NodeNote>) {
           if (state_ == State::joined) self_->send(setup_.driver, std::move(m));
+        } else if constexpr (std::is_same_v<Message, FilesReady>) {
+          if (state_ != State::joined) return;
+          deliveries_->take(node_files_, std::move(m),
+                            [this](const FilesTaken& taken) { send(taken); });
         }
       },
       message);
+}
+
+void RemoteNode::join(const NodeReady& ready) {
+  state_ = State::joined;
+  was_told_ = true;
+  NodeHello hello{setup_.node.name,     setup_.node.ip,   setup_.node.pid,
+                  setup_.node.capacity, NodeActor(self_), setup_.node.labels};
+  hello.is_local = false;
+  hello.shares_files = ready.shares_files;
+  self_->send(setup_.driver, std::move(hello));
 }
 
 void RemoteNode::look() {
@@ -148,6 +165,7 @@ void RemoteNode::tell_driver(std::string text) {
 void RemoteNode::lose(const std::string& reason) {
   if (state_ == State::fenced || state_ == State::ending) return;
   state_ = State::fenced;
+  deliveries_->cancel();
   loss_ = reason;
   tell_loss();
 }
@@ -174,6 +192,7 @@ void RemoteNode::end() {
     is_connected_ = false;  // it may be frozen, and nobody waits for it
   } else {
     state_ = State::ending;
+    deliveries_->cancel();
     self_->delayed_send(self_, farewell_time, HeartbeatDue{});
   }
   quit_if_done();

@@ -27,6 +27,7 @@
 #include "runtime/cluster_link.hpp"
 #include "runtime/driver_actor.hpp"
 #include "runtime/experiment_presence.hpp"
+#include "runtime/file_deliveries.hpp"
 #include "runtime/journal_actor.hpp"
 #include "runtime/left_overs.hpp"
 #include "runtime/messages.hpp"
@@ -35,6 +36,7 @@
 #include "runtime/runner_pool.hpp"
 #include "runtime/searcher_actor.hpp"
 #include "signal_watch.hpp"
+#include "store/directory_token.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -82,6 +84,9 @@ class Run {
  private:
   /// Lets nodes of other machines join. @throws std::runtime_error if the port is taken.
   void open_gate(const ExperimentSetup& setup, const DriverActor& driver);
+  /// For nodes that do not see this directory.
+  void start_files(const std::filesystem::path& experiment);
+  void end_gate();
   template <class Handle>
   Handle watch(Handle actor);
   void await(const caf::actor_addr& actor);
@@ -96,6 +101,8 @@ class Run {
   CallbackActor callbacks_;
   AgentActor agent_;
   NodeGateActor gate_;  // null: nobody may join
+  FileActors files_;    // with the gate
+  std::optional<store::DirectoryToken> token_;
   OpenPort port_;
   std::optional<SignalWatch> signals_;
 };
@@ -152,7 +159,32 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   if (!setup.cluster.listen.empty()) open_gate(setup, driver);
 }
 
+void Run::start_files(const std::filesystem::path& experiment) {
+  store::remove_old_tokens(experiment);
+  auto token = store::DirectoryToken::write(experiment);
+  if (!token) throw std::runtime_error(token.error().message);
+  token_.emplace(std::move(*token));
+  files_.server = watch(system_.spawn(serve_files, experiment));
+  files_.fetcher =
+      watch(system_.spawn<caf::detached>(fetch_files, FetcherOptions{.experiment = experiment}));
+  files_.unpacker = watch(system_.spawn<caf::detached>(unpack_trials, experiment));
+}
+
+void Run::end_gate() {
+  if (!gate_) return;
+  close_port(system_, gate_, port_);
+  self_->send(gate_, EndNode{});
+  await(gate_.address());
+  for (const caf::actor_addr& actor :
+       {files_.fetcher.address(), files_.unpacker.address(), files_.server.address()}) {
+    caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(actor),
+                        caf::exit_reason::user_shutdown);
+    await(actor);
+  }
+}
+
 void Run::open_gate(const ExperimentSetup& setup, const DriverActor& driver) {
+  start_files(setup.info.path);
   NodeOffer offer;
   offer.experiment_name = setup.info.name;
   offer.experiment_path = setup.info.path.string();
@@ -164,7 +196,9 @@ void Run::open_gate(const ExperimentSetup& setup, const DriverActor& driver) {
   offer.checkpoint = setup.checkpoint;
   offer.resume_from = setup.resume_from.string();
   offer.node_timeout = setup.node_timeout;
-  gate_ = watch(system_.spawn(keep_gate, NodeGateSetup{driver, std::move(offer)}));
+  offer.token_path = token_->path().string();
+  offer.token_content = token_->content();
+  gate_ = watch(system_.spawn(keep_gate, NodeGateSetup{driver, std::move(offer), files_}));
   HostPort address = parse_host_port(setup.cluster.listen);
   PortOptions options{address, cluster_tls(setup.cluster), {}, {}};
   const bool is_encrypted = options.tls.has_value();
@@ -215,11 +249,7 @@ ExperimentEnd Run::wait() {
 }
 
 int Run::end(ExperimentEnd end) {
-  if (gate_) {
-    close_port(system_, gate_, port_);
-    self_->send(gate_, EndNode{});
-    await(gate_.address());
-  }
+  end_gate();
   self_->send(agent_, EndNode{});
   await(agent_.address());
   caf::anon_send_exit(searcher_, caf::exit_reason::user_shutdown);

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -53,6 +54,7 @@ class NodeProcess {
   [[nodiscard]] NodeSessionOver serve_driver();
   [[nodiscard]] NodeSessionOver serve_gate(caf::actor_system& system, const FrameActor& gate,
                                            const std::shared_ptr<ProcessStage>& stage);
+  void tidy(const NodeSessionOver& over);
   void on_signal(int signal);
   /// False if a signal came.
   bool pause();
@@ -61,7 +63,9 @@ class NodeProcess {
 
   NodeOptions options_;
   NodeIntroduction introduction_;
-  std::string waiting_reason_;  // that was told last
+  const std::shared_ptr<ScratchDirectory> scratch_;  // with the session that runs
+  std::vector<KeptDirectory> kept_;                  // there, from the one before
+  std::string waiting_reason_;                       // that was told last
   std::chrono::milliseconds pause_ = first_pause;
   std::mutex mutex_;  // guards all below
   std::condition_variable has_signal_;
@@ -70,7 +74,10 @@ class NodeProcess {
 };
 
 NodeProcess::NodeProcess(const NodeOptions& options)
-    : options_(options), introduction_(introduce()) {}
+    : options_(options),
+      introduction_(introduce()),
+      scratch_(std::make_shared<ScratchDirectory>(
+          options.scratch.empty() ? std::filesystem::temp_directory_path() : options.scratch)) {}
 
 NodeIntroduction NodeProcess::introduce() const {
   NodeIntroduction node;
@@ -116,8 +123,9 @@ void NodeProcess::wait_for_driver(const std::string& reason) {
 NodeSessionOver NodeProcess::serve_gate(caf::actor_system& system, const FrameActor& gate,
                                         const std::shared_ptr<ProcessStage>& stage) {
   caf::scoped_actor self(system);
-  NodeLinkSetup setup{gate, caf::actor_cast<caf::actor>(self), introduction_, stage,
-                      options_.is_shown};
+  NodeLinkSetup setup{
+      gate, caf::actor_cast<caf::actor>(self), introduction_, stage, options_.is_shown, scratch_,
+      kept_};
   {
     const std::lock_guard lock(mutex_);
     if (signal_ != 0) return {End::left, {}};
@@ -159,10 +167,21 @@ NodeSessionOver NodeProcess::serve_driver() {
   return serve_gate(system, gate.value(), stage);
 }
 
+// A driver that comes back finds what it had brought here.
+void NodeProcess::tidy(const NodeSessionOver& over) {
+  if (over.end == End::lost) {
+    kept_ = scratch_->tidy();
+  } else {
+    scratch_->clear();
+    kept_.clear();
+  }
+}
+
 int NodeProcess::serve() {
   const SignalWatch watch([this](int signal) { on_signal(signal); });
   while (true) {
     const NodeSessionOver over = serve_driver();
+    tidy(over);
     if (!over.reason.empty()) {
       say((over.end == End::refused ? "refused: " : "") + over.reason);
     }
@@ -179,8 +198,8 @@ int NodeProcess::serve() {
 
 void serve_node(const NodeOptions& options) {
   register_builtins();
-  NodeProcess node(options);
-  std::exit(node.serve());
+  const int code = NodeProcess(options).serve();
+  std::exit(code);
 }
 
 }  // namespace tune::runtime

@@ -103,6 +103,12 @@ void TrialLink::tell_in_turn(engine::TrialReport report, std::uint64_t on_their_
   call_after_telling();
 }
 
+void TrialLink::wait_for_checkpoint() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock,
+                [&] { return ended_ || stop_ || pause_ || acknowledged_ >= checkpoints_end_; });
+}
+
 // A trial that is about to end tells its last in any case, so that one who writes slowly does not
 // make it look like one that hangs. That is bounded by its grace.
 void TrialLink::wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t on_their_way) {
@@ -143,7 +149,9 @@ bool TrialLink::has_ended() const {
 void TrialLink::push(engine::TrialReport report) {
   if (ended_) return;
   ended_ = std::holds_alternative<engine::Ended>(report);
+  const bool is_checkpoint = std::holds_alternative<engine::CheckpointStored>(report);
   messages_.push_back({trial_, incarnation_, next_sequence_++, std::move(report)});
+  if (is_checkpoint) checkpoints_end_ = next_sequence_;
   if (messages_.size() == 1 && wake_) wake_();
   if (ended_) wake_ = {};
 }

@@ -205,6 +205,7 @@ bool TrialProgress::is_due() const {
 
 void TrialProgress::save(const track::Writer& writer) {
   if (is_saved()) return;
+  if (run_.checkpoints_travel) link_->wait_for_checkpoint();
   const std::string phase = "save_checkpoint";  // no static: a run may end after those are gone
   const std::string name = engine::own_checkpoint_name(run_.launch, iteration_, went_back_);
   auto pending = store_.begin(run_.launch.trial_name, name);

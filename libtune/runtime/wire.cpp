@@ -108,9 +108,7 @@ ResourceGrant grant_from_json(const Json& json) {
   return grant;
 }
 
-namespace {
-
-Json to_json(const core::SharedManifest& files) {
+Json manifest_to_json(const core::SharedManifest& files) {
   if (!files) return {};
   Json list = Json::array();
   for (const core::CheckpointFile& file : *files) {
@@ -119,7 +117,7 @@ Json to_json(const core::SharedManifest& files) {
   return list;
 }
 
-core::SharedManifest manifest_from(const Json& json) {
+core::SharedManifest manifest_from_json(const Json& json) {
   if (json.is_null()) return {};
   core::CheckpointManifest files;
   files.reserve(json.size());
@@ -127,19 +125,21 @@ core::SharedManifest manifest_from(const Json& json) {
   return std::make_shared<const core::CheckpointManifest>(std::move(files));
 }
 
+namespace {
+
 Json to_json(const engine::SavedValue& saved) {
   return {{"name", saved.name},
           {"index", saved.index},
           {"value", *saved.value},
           {"size_bytes", saved.size_bytes},
           {"directory", saved.directory_name},
-          {"files", to_json(saved.files)}};
+          {"files", manifest_to_json(saved.files)}};
 }
 
 engine::SavedValue saved_from(const Json& json) {
   return {
       json.at("name"),       json.at("index"),     std::make_shared<const Json>(json.at("value")),
-      json.at("size_bytes"), json.at("directory"), manifest_from(json.at("files"))};
+      json.at("size_bytes"), json.at("directory"), manifest_from_json(json.at("files"))};
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ Json to_json(const engine::Launch& launch) {
           {"workers", std::move(workers)},
           {"seed", launch.seed},
           {"checkpoint", std::move(checkpoint)},
-          {"checkpoint_files", to_json(launch.checkpoint_files)},
+          {"checkpoint_files", manifest_to_json(launch.checkpoint_files)},
           {"adopt_as", launch.adopt_as ? Json(*launch.adopt_as) : Json()},
           {"start_iteration", launch.start_iteration},
           {"start_time_total_s", launch.start_time_total_s},
@@ -189,7 +189,7 @@ engine::Launch launch_from_json(const Json& json) {
   if (const Json& checkpoint = json.at("checkpoint"); !checkpoint.is_null()) {
     launch.checkpoint = engine::CheckpointLocation{checkpoint.at(0), checkpoint.at(1)};
   }
-  launch.checkpoint_files = manifest_from(json.at("checkpoint_files"));
+  launch.checkpoint_files = manifest_from_json(json.at("checkpoint_files"));
   if (const Json& name = json.at("adopt_as"); !name.is_null()) launch.adopt_as = name;
   json.at("start_iteration").get_to(launch.start_iteration);
   json.at("start_time_total_s").get_to(launch.start_time_total_s);
@@ -210,6 +210,7 @@ Json to_json(const TrialRun& run) {
           {"keep", run.checkpoint.keep},
           {"at_end", run.checkpoint.at_end},
           {"warns", run.warns_of_reserved_names},
+          {"travel", run.checkpoints_travel},
           {"place", run.place ? Json{run.place->rank, run.place->size} : Json()}};
 }
 
@@ -223,6 +224,7 @@ TrialRun run_from(const Json& json) {
   json.at("keep").get_to(run.checkpoint.keep);
   json.at("at_end").get_to(run.checkpoint.at_end);
   json.at("warns").get_to(run.warns_of_reserved_names);
+  json.at("travel").get_to(run.checkpoints_travel);
   if (const Json& place = json.at("place"); !place.is_null()) {
     run.place = TeamPlace{place.at(0), place.at(1)};
   }
@@ -301,7 +303,7 @@ struct ReportFields {
     return {{"directory", r.directory_name},
             {"iteration", r.training_iteration},
             {"total_s", r.time_total_s},
-            {"files", to_json(r.files)}};
+            {"files", manifest_to_json(r.files)}};
   }
   Json operator()(const engine::CheckpointFailed& r) const {
     return {{"iteration", r.training_iteration}, {"message", r.message}};
@@ -332,7 +334,7 @@ engine::TrialReport trial_report_from(const Json& json) {
       return engine::Reported{result_from(json.at("result"))};
     case 2:
       return engine::CheckpointStored{json.at("directory"), json.at("iteration"),
-                                      json.at("total_s"), manifest_from(json.at("files"))};
+                                      json.at("total_s"), manifest_from_json(json.at("files"))};
     case 3:
       return engine::CheckpointFailed{json.at("iteration"), json.at("message")};
     case 4:

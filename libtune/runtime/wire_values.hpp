@@ -11,6 +11,8 @@ namespace tune::runtime {
 [[nodiscard]] Json to_json(const TrialOrder& order);
 [[nodiscard]] Json to_json(const engine::TrialMessage& message);
 [[nodiscard]] Json to_json(const ResourceGrant& grant);
+/// Null for a manifest that is not known.
+[[nodiscard]] Json manifest_to_json(const core::SharedManifest& files);
 
 // They throw what Json throws, or std::invalid_argument, for what is none.
 
@@ -18,5 +20,6 @@ namespace tune::runtime {
 [[nodiscard]] TrialOrder order_from_json(const Json& json);
 [[nodiscard]] engine::TrialMessage trial_message_from_json(const Json& json);
 [[nodiscard]] ResourceGrant grant_from_json(const Json& json);
+[[nodiscard]] core::SharedManifest manifest_from_json(const Json& json);
 
 }  // namespace tune::runtime

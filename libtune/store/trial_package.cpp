@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* files_in_package = "files";
+constexpr const char* workers_directory = "workers";  // what a trial's parallel workers print
 constexpr std::array output_names{"stdout", "stderr"};
 
 /// Whether a file of the trial's directory travels in packages: the training code made it.
@@ -122,6 +123,11 @@ Expected<void> unpack_file(const fs::path& trial, const fs::path& files, const f
     if (error) return errno_error("cannot make", trial / place, error.value());
   } else if (fs::is_regular_file(status)) {
     if (is_file_of_events(first) && fs::exists(trial / place, error)) return {};
+    if (first == workers_directory) {
+      const auto appended = append_rest(path, 0, trial / place);
+      if (!appended) return appended.error();
+      return {};
+    }
     fs::rename(path, trial / place, error);
     if (error) return errno_error("cannot move to", trial / place, error.value());
   }

@@ -47,8 +47,14 @@ class Cluster {
  public:
   using Words = std::vector<std::string>;
 
-  explicit Cluster(int samples, int steps)
-      : samples_(samples), steps_(steps), port_(free_port()), mark_(storage()) {
+  /// `more`: further words for the program.
+  explicit Cluster(int samples, int steps, std::string program = CLUSTER_PROGRAM, Words more = {})
+      : samples_(samples),
+        steps_(steps),
+        program_(std::move(program)),
+        more_(std::move(more)),
+        port_(free_port()),
+        mark_(storage()) {
     std::filesystem::create_directory(storage());
   }
 
@@ -72,10 +78,11 @@ class Cluster {
   /// `prefix`: a command that becomes the program, which is its last arguments.
   [[nodiscard]] std::unique_ptr<ProgramRun> start_program(const Words& options, Words prefix = {}) {
     Words words = std::move(prefix);
-    for (const std::string& word : {std::string(CLUSTER_PROGRAM), storage().string(),
-                                    std::to_string(samples_), std::to_string(steps_)}) {
+    for (const std::string& word :
+         {program_, storage().string(), std::to_string(samples_), std::to_string(steps_)}) {
       words.push_back(word);
     }
+    words.insert(words.end(), more_.begin(), more_.end());
     words.insert(words.end(), options.begin(), options.end());
     return std::make_unique<ProgramRun>(words,
                                         folder_.path() / ("stderr" + std::to_string(programs_++)));
@@ -143,6 +150,8 @@ class Cluster {
   TemporaryFolder folder_;
   int samples_;
   int steps_;
+  std::string program_;
+  Words more_;
   std::string host_ = "127.0.0.1";
   std::uint16_t port_;
   int programs_ = 0;

@@ -174,20 +174,22 @@ TEST_CASE("a node waits on where another program listens, until it is told to en
   ::close(listener);
 }
 
-TEST_CASE("a node that does not see the driver's directory is refused", "[cluster]") {
+TEST_CASE("a node that does not see the checkpoint to start from is refused", "[cluster]") {
   if (::system("unshare -m true 2> /dev/null") != 0) {
     return skip_test("no mount namespaces");
   }
   Cluster cluster(1, 3);
   cluster.let_trials_reach(1);
-  const auto driver = cluster.start_lone_driver();
+  std::filesystem::create_directory(cluster.storage() / "from");
+  const std::string from = (cluster.storage() / "from").string();
+  const auto driver = cluster.start_lone_driver({"--tune-resume-from=" + from});
   // The storage is hidden under an empty file system there.
   const std::string mount = "mount -t tmpfs none " + cluster.storage().string();
   const auto node = cluster.start_node(
       {}, 1, {"/usr/bin/unshare", "-m", "/bin/sh", "-c", mount + R"( && exec "$0" "$@")"});
   CHECK(node->wait() == 1);
   const std::string reason =
-      "it does not see the driver's directory " + cluster.experiment().string();
+      "it sees neither the driver's directory nor the checkpoint " + from + " (resume_from)";
   CHECK_THAT(read_text(node->error_file()), Contains("refused: " + reason));
   CHECK(cluster.wait_for_log("refused to join: " + reason));
 }

@@ -237,6 +237,13 @@ TEST_CASE("a program lets others join, or joins", "[command_line]") {
   CHECK_THAT(command_line_refusal({"--tune-join=a:1", "--tune-listen=b:1"}),
              Contains("--tune-join=a:1 and --tune-listen=b:1 exclude each other"));
   CHECK_THAT(command_line_refusal({"--tune-stay"}), Contains("it is for --tune-join"));
+  CHECK(parse({"--tune-join=a:1", "--tune-scratch=/tmp"}).line.scratch == "/tmp");
+  CHECK_THAT(command_line_refusal({"--tune-scratch=/tmp"}), Contains("it is for --tune-join"));
+  CHECK(command_line_refusal({"--tune-join=a:1", "--tune-scratch=/nowhere"}) ==
+        "--tune-scratch is \"/nowhere\": there is no such directory");
+  CHECK_THAT(
+      command_line_refusal({"--tune-join=a:1", "--tune-scratch=/tmp", "--tune-scratch=/var"}),
+      Contains("given twice"));
   CHECK_THAT(command_line_refusal({"--tune-listen=7700"}), Contains("want HOST:PORT"));
   CHECK_THAT(command_line_refusal({"--tune-label=zone"}), Contains("such as zone=a"));
   CHECK_THAT(command_line_refusal({"--tune-label=zone=a", "--tune-label=zone=b"}),

@@ -165,8 +165,11 @@ std::vector<ToDriver> all_to_driver() {
   for (engine::TrialReport& report : all_reports()) {
     news.messages.push_back({TrialId{7}, 3, news.messages.size(), std::move(report)});
   }
-  return {introduction,  NodeReady{}, NodeRefusal{"no"}, std::move(news), NodeWarning{"w"},
-          NodeNote{"n"}, NodePong{5}, NodeLeaves{"bye"}, letter()};
+  return {introduction,      NodeReady{false},
+          NodeRefusal{"no"}, std::move(news),
+          NodeWarning{"w"},  NodeNote{"n"},
+          NodePong{5},       NodeLeaves{"bye"},
+          letter(),          FilesReady{"00001/checkpoint_000001", 4, manifest()}};
 }
 
 std::vector<ToNode> all_to_node() {
@@ -183,6 +186,8 @@ std::vector<ToNode> all_to_node() {
   offer.checkpoint.at_end = true;
   offer.resume_from = "/from";
   offer.node_timeout = std::chrono::duration<double>(15);
+  offer.token_path = "/results/run/.token-1";
+  offer.token_content = "2";
   NodeTurn turn;
   turn.commands = {launch(),
                    engine::Proceed{TrialId{1}, 1, NodeId{2}, launch().horizon},
@@ -191,9 +196,16 @@ std::vector<ToNode> all_to_node() {
                    engine::Stop{TrialId{1}, 1, NodeId{2}, true},
                    engine::DeleteCheckpoint{{"00001", "checkpoint_000001"}}};
   turn.acknowledgements = {{NodeId{2}, TrialId{1}, 1, 12}};
-  return {offer,           NodeRefusal{"no"}, NodeWelcome{NodeId{2}},
-          std::move(turn), NodePing{5},       NodeFenced{"f"},
-          NodeOver{},      letter(),          NodeGone{NodeId{6}}};
+  return {offer,
+          NodeRefusal{"no"},
+          NodeWelcome{NodeId{2}},
+          std::move(turn),
+          NodePing{5},
+          NodeFenced{"f"},
+          NodeOver{},
+          letter(),
+          NodeGone{NodeId{6}},
+          FilesTaken{"00001/checkpoint_000001", "no room"}};
 }
 
 TEST_CASE("each message between machines arrives as it was sent", "[node_wire]") {

@@ -45,6 +45,20 @@ TEST_CASE("a trial that waits for acknowledgements is not at work", "[step_watch
   CHECK(watch.is_at_work());
 }
 
+TEST_CASE("a trial whose last checkpoint is on its way is not at work", "[step_watch]") {
+  engine::Horizon horizon;
+  horizon.every_result = false;
+  StepWatch watch(horizon, 100);
+  watch.on(result_message(0, 1));
+  watch.on({TrialId{0}, 1, 1, engine::CheckpointStored{"checkpoint_000001", 1}});
+  watch.on(result_message(2, 2));
+  CHECK_FALSE(watch.is_at_work());
+  watch.acknowledge(1);
+  CHECK_FALSE(watch.is_at_work());
+  watch.acknowledge(2);
+  CHECK(watch.is_at_work());
+}
+
 TEST_CASE("after its last result a trial is at work until it has ended", "[step_watch]") {
   engine::Horizon horizon;
   horizon.every_result = true;

@@ -27,15 +27,18 @@ class AskedFiles final : public TravellingFiles {
     ask("bring for " + launch.trial_name, std::move(done));
   }
   void deliver(const engine::TrialMessage& message, Done done) override {
-    const auto& stored = std::get<engine::CheckpointStored>(message.report);
-    ask("deliver " + stored.directory_name, std::move(done));
+    const auto* const stored = std::get_if<engine::CheckpointStored>(&message.report);
+    ask(stored != nullptr ? "deliver " + stored->directory_name : "deliver what it printed",
+        std::move(done));
   }
+  void forget(const engine::CheckpointLocation&) override {}
 
  private:
   void ask(const std::string& text, Done done) {
     agent_->request(test_, caf::infinite, text)
         .then([done = std::move(done)](const std::string& fault) {
-          done(fault.empty() ? std::nullopt : std::optional(fault));
+          const ErrorCode code = fault == "damaged" ? ErrorCode::damaged : ErrorCode::io;
+          done(fault.empty() ? std::nullopt : std::optional(Error{code, fault}));
         });
   }
 
@@ -46,7 +49,8 @@ class AskedFiles final : public TravellingFiles {
 UpstreamActor::behavior_type pass_news_on(UpstreamActor::pointer, const caf::actor& test) {
   return {[](const NodeHello&) {},
           [test](NodeNews& news) { caf::anon_send(test, std::move(news)); },
-          [](const NodeWarning&) {}, [](const NodeNote&) {}, [](const NodeLetter&) {}};
+          [test](NodeWarning& warning) { caf::anon_send(test, std::move(warning)); },
+          [](const NodeNote&) {}, [](const NodeLetter&) {}};
 }
 
 /// An agent that runs trials of two steps, with a checkpoint after each, and does not see the
@@ -72,7 +76,8 @@ class FarAgent {
     bool has_ended = false;
     while (!has_ended) {
       self_->receive([&](const caf::down_msg&) { has_ended = true; },
-                     [](const std::string&) { return std::string(); }, [](const NodeNews&) {});
+                     [](const std::string&) { return std::string(); }, [](const NodeNews&) {},
+                     [](const NodeWarning&) {});
     }
   }
   FarAgent(const FarAgent&) = delete;
@@ -102,7 +107,8 @@ class FarAgent {
   /// Waits for the trial's end.
   std::vector<engine::TrialMessage> finish() {
     while (news.empty() || !std::holds_alternative<engine::Ended>(news.back().report)) {
-      self_->receive([&](NodeNews& more) { take(more); });
+      self_->receive([&](NodeNews& more) { take(more); },
+                     [&](const NodeWarning& warning) { warnings.push_back(warning.text); });
     }
     return news;
   }
@@ -114,13 +120,19 @@ class FarAgent {
   }
 
   std::vector<engine::TrialMessage> news;
+  std::vector<std::string> warnings;
 
  private:
   struct Config : caf::actor_system_config {
     Config() { load<caf::io::middleman>(); }
   };
   void take(NodeNews& more) {
-    for (auto& told : more.messages) news.push_back(std::move(told));
+    NodeTurn turn;
+    for (auto& told : more.messages) {
+      turn.acknowledgements.push_back({{}, told.trial, told.incarnation, told.sequence + 1});
+      news.push_back(std::move(told));
+    }
+    self_->send(agent_, std::move(turn));
   }
 
   test::TemporaryFolder folder_;
@@ -140,6 +152,7 @@ TEST_CASE("the driver hears of a checkpoint once its files are there, and of all
   agent.answer("deliver checkpoint_000001");
   CHECK(agent.count<engine::CheckpointStored>() == 0);
   agent.answer("deliver checkpoint_000002", "no way there");
+  agent.answer("deliver what it printed", "nor for that");
   const auto news = agent.finish();
   REQUIRE(news.size() == 6);
   for (std::size_t i = 0; i < news.size(); ++i) CHECK(news[i].sequence == i);
@@ -149,17 +162,20 @@ TEST_CASE("the driver hears of a checkpoint once its files are there, and of all
   REQUIRE(failed != nullptr);
   CHECK(failed->training_iteration == 2);
   CHECK(failed->message == "no way there");
+  CHECK(std::get<engine::Ended>(news[5].report).kind == engine::EndKind::finished);
+  CHECK(agent.warnings == std::vector<std::string>{"nor for that"});
 }
 
 TEST_CASE("a trial whose files do not come ends before it has begun", "[travelling_files]") {
   FarAgent agent;
   agent.launch();
-  agent.answer("bring for 00000", "the driver is gone");
+  const bool is_damaged = GENERATE(true, false);
+  agent.answer("bring for 00000", is_damaged ? "damaged" : "the driver is gone");
   const auto news = agent.finish();
   REQUIRE(news.size() == 1);
   const auto& end = std::get<engine::Ended>(news[0].report);
-  CHECK(end.kind == engine::EndKind::failed);
-  CHECK(end.message == "the driver is gone");
+  CHECK(end.kind == (is_damaged ? engine::EndKind::damaged : engine::EndKind::failed));
+  CHECK(end.message == (is_damaged ? "damaged" : "the driver is gone"));
   CHECK(news[0].sequence == 0);
 }
 

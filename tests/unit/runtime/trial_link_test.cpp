@@ -141,6 +141,22 @@ TEST_CASE("a trial has a bounded number of unacknowledged messages", "[trial_lin
   CHECK(link.take().size() == 2);
 }
 
+TEST_CASE("who stores one checkpoint at a time waits for the last one", "[trial_link]") {
+  TrialLink link({TrialId{0}, 1, {}, 100});
+  link.wait_for_checkpoint();  // there is none
+  link.tell(engine::CheckpointStored{"checkpoint_000001", 1});
+  link.report(Result(0, 2));
+  link.acknowledge(1);
+  link.wait_for_checkpoint();  // not for the result behind it
+  link.tell(engine::CheckpointStored{"checkpoint_000002", 2});
+  std::thread driver([&] { link.acknowledge(3); });
+  link.wait_for_checkpoint();
+  driver.join();
+  link.tell(engine::CheckpointStored{"checkpoint_000003", 3});
+  link.pause();
+  link.wait_for_checkpoint();  // it is to end
+}
+
 TEST_CASE("a trial that is to stop tells its last result without credit", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, {}, 1});
   link.report(Result(0, 1));

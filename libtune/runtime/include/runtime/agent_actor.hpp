@@ -41,7 +41,8 @@ struct AgentSetup {
   CheckpointOptions checkpoint;
   std::filesystem::path resume_from = {};  ///< A checkpoint for trials without one of their own.
   std::chrono::duration<double> stop_grace{0};
-  /// Makes what moves files, where the driver's are not seen; empty: they are.
+  /// Makes what moves files, where the driver's are not seen; empty: they are. Then
+  /// `experiment_path` is a place of the node's own.
   std::function<std::unique_ptr<TravellingFiles>(AgentActor::pointer)> make_files = {};
 };
 
@@ -75,6 +76,7 @@ class NodeAgent {
   void tell(engine::TrialMessage message);
   void tell_in_order(engine::TrialMessage message);
   void deliver_first(TrialId id, RunningTrial& trial);
+  void tell_undelivered(engine::TrialMessage& message, const std::string& fault);
   /// Made when it is first needed.
   [[nodiscard]] DiskActor& disk();
   /// Keeps `order` for its trial; one for a trial that has just ended comes to nothing.

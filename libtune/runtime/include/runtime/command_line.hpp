@@ -27,6 +27,7 @@ struct CommandLine {
   std::vector<Override> overrides;   ///< As they were given. Each value is one that is allowed.
   std::optional<HostPort> join;      ///< Be a node of this driver.
   bool stays = false;                ///< As a node: for further experiments.
+  std::string scratch;               ///< As a node: NodeOptions::scratch.
   std::vector<char*> program_words;  ///< What is not for tune, in its order.
 };
 

@@ -49,10 +49,11 @@ class Driver {
 
  private:
   struct Node {
-    NodeActor agent;           // null: it is lost
-    TrialInfo origin;          // its name, address and process, for the records
-    ResourceAmounts capacity;  // what it came with
-    NodeTurn turn;             // what goes to it at the end of this turn
+    NodeActor agent;             // null: it is lost
+    TrialInfo origin;            // its name, address and process, for the records
+    ResourceAmounts capacity;    // what it came with
+    bool has_own_files = false;  // copies of checkpoints, in a directory of its own
+    NodeTurn turn;               // what goes to it at the end of this turn
   };
 
   void on(NodeHello hello);
@@ -101,7 +102,7 @@ class Driver {
   store::EventNumber last_event_ = 0;
   SnapshotPace scheduler_pace_;
   SnapshotPace searcher_pace_;
-  std::optional<NodeId> local_node_;                 // deletes checkpoints
+  std::optional<NodeId> local_node_;                 // deletes checkpoints; others their copies
   std::vector<engine::DeleteCheckpoint> deletions_;  // as long as it is not there
   std::string fault_;                                // what breaks the experiment off
   std::optional<ExperimentEnd> end_;

@@ -41,7 +41,7 @@ struct FetchDirectory {
   std::uint32_t incarnation = 0;
   core::SharedManifest manifest = {};  ///< What must arrive; null: whatever the other side has.
 };
-/// Stop fetching it, and remove what has arrived.
+/// Stop fetching it, and remove what has arrived, of a transfer that broke off too.
 struct CancelFetch {
   std::string directory;
 };

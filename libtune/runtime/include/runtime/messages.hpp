@@ -109,8 +109,9 @@ struct NodeHello {
   ResourceAmounts capacity;
   NodeActor agent;
   Labels labels = {};
-  bool is_local = true;    ///< In the driver's process.
-  bool takes_part = true;  ///< False: it runs no trials.
+  bool is_local = true;      ///< In the driver's process.
+  bool takes_part = true;    ///< False: it runs no trials.
+  bool shares_files = true;  ///< It sees the experiment's directory; else it has checkpoints too.
 };
 /// A node is gone for good, and with it all that ran there.
 struct NodeLost {

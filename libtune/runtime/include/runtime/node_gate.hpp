@@ -13,6 +13,7 @@ namespace tune::runtime {
 struct NodeGateSetup {
   DriverActor driver;
   NodeOffer offer;
+  FileActors files = {};  ///< See RemoteNodeSetup.
 };
 
 /// Whom other machines find at the driver's port: refuses those that do not fit, and has each other

@@ -1,16 +1,24 @@
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <caf/actor.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include "runtime/agent_actor.hpp"
+#include "runtime/file_transfer.hpp"
 #include "runtime/heartbeat.hpp"
 #include "runtime/node_messages.hpp"
 #include "runtime/node_wire.hpp"
 #include "runtime/process_stage.hpp"
+#include "runtime/scratch_directory.hpp"
+#include "runtime/trial_packages.hpp"
 
 namespace tune::runtime {
 
@@ -33,6 +41,9 @@ struct NodeLinkSetup {
   NodeIntroduction node;
   std::shared_ptr<ProcessStage> stage;  // with the one who runs the node
   bool is_shown = true;                 ///< Tell on stderr what happens.
+  /// With the one who runs the node: where files go if this machine does not see the driver's.
+  std::shared_ptr<ScratchDirectory> scratch = {};
+  std::vector<KeptDirectory> kept = {};  ///< What is there from an earlier session.
 };
 
 /// A node's end of the connection to its driver. The agent takes it for the driver.
@@ -55,6 +66,13 @@ class NodeLink {
   void leave(NodeLeaves leaves);
   void send(const ToDriver& message);
   void start_agent(const NodeOffer& offer);
+  /// For a machine that does not see the driver's files.
+  void use_scratch(const NodeOffer& offer, AgentSetup& setup);
+  /// The actors that move files to and from `directory`.
+  void start_files(const std::filesystem::path& directory);
+  void on(const FilesTaken& taken);
+  [[nodiscard]] caf::typed_response_promise<FilesTaken> pass_on(FilesReady& files);
+  void end_files();
   /// Ends the agent, with all that runs, and then this actor. `farewell` is told to the driver.
   void end(NodeSessionOver::End end, std::string reason,
            const std::optional<ToDriver>& farewell = {});
@@ -74,6 +92,14 @@ class NodeLink {
   std::chrono::duration<double> leave_time_{0};  // that trials have to save, until
   Heartbeat::Clock::time_point leave_end_;
   std::optional<NodeLeaves> leaves_;  // once all that runs has saved
+  FileServerActor driver_files_;
+  bool shares_files_ = true;  // this machine sees the driver's directory
+  FileServerActor server_;    // of the files here, if not
+  FetcherActor fetcher_;
+  PackerActor packer_;
+  std::set<caf::actor_addr> file_actors_;  // those of the three that live
+  bool are_files_ending_ = false;
+  std::map<std::string, caf::typed_response_promise<FilesTaken>> on_their_way_;
   std::optional<NodeSessionOver> over_;
   std::optional<ToDriver> farewell_;
 };

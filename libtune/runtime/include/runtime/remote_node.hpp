@@ -7,6 +7,7 @@
 #include <caf/actor.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include "runtime/file_deliveries.hpp"
 #include "runtime/heartbeat.hpp"
 #include "runtime/node_messages.hpp"
 #include "runtime/node_wire.hpp"
@@ -18,6 +19,7 @@ struct RemoteNodeSetup {
   FrameActor peer;  ///< The node's link.
   NodeIntroduction node;
   NodeOffer offer;
+  FileActors files = {};  ///< For a node that does not see the driver's directory.
 };
 
 /// Stands for a node on another machine in the driver's process, from its introduction to the end
@@ -40,6 +42,7 @@ class RemoteNode {
   void look();
   void send(const ToNode& message);
   void tell_driver(std::string text);
+  void join(const NodeReady& ready);
   /// Gives the node up.
   void lose(const std::string& reason);
   /// The connection is of no use any more.
@@ -61,6 +64,8 @@ class RemoteNode {
   bool is_back_ = false;  // it has heard that it was lost
   std::uint64_t pings_ = 0;
   std::uint64_t late_messages_ = 0;  // of trials, that came after the loss
+  FileServerActor node_files_;
+  std::optional<FileDeliveries> deliveries_;
 };
 
 /// The body of the actor.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,9 @@ struct NodeOptions {
   bool stays = false;                ///< Waits for another experiment after the end of one.
   bool is_shown = true;              ///< Tells on stderr what happens.
   std::optional<TlsFiles> tls = {};  ///< None: the connection is plain.
+  /// Where it makes a directory of its own if it does not see the driver's; empty: the system's for
+  /// temporary files.
+  std::filesystem::path scratch = {};
 };
 
 /// Serves a driver as a node: waits for it, runs its trials, and joins again after a loss, until

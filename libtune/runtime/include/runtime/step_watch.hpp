@@ -11,7 +11,8 @@
 namespace tune::runtime {
 
 /// Follows from outside whether a trial's training code is at work, as opposed to waiting for a
-/// decision or for acknowledgements: only then a step can hang.
+/// decision, for acknowledgements or for its last checkpoint to be stored: only then a step can
+/// hang.
 class StepWatch {
  public:
   StepWatch(engine::Horizon horizon, std::uint64_t max_unacknowledged)
@@ -30,6 +31,7 @@ class StepWatch {
   std::uint64_t max_unacknowledged_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t acknowledged_ = 0;
+  std::uint64_t checkpoints_end_ = 0;  // behind the last checkpoint
   std::int64_t last_iteration_ = 0;
   std::optional<Result> last_result_;  // if the trial goes on after it
 };

@@ -68,6 +68,8 @@ class TrialLink {
   /// Tells something else once at most `on_their_way` messages are not acknowledged, and no more
   /// than results may be.
   void tell_in_turn(engine::TrialReport report, std::uint64_t on_their_way);
+  /// Waits until the last checkpoint that was told is acknowledged, or the trial is to end.
+  void wait_for_checkpoint();
 
   enum class Order {
     proceed,  ///< Train on.
@@ -105,6 +107,7 @@ class TrialLink {
   std::vector<engine::TrialMessage> messages_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t acknowledged_ = 0;
+  std::uint64_t checkpoints_end_ = 0;  // behind the last checkpoint
   engine::Horizon horizon_;
   std::optional<Result> last_result_;  // set if it reached the horizon when it was told
   bool save_ = false;

@@ -33,6 +33,8 @@ struct TrialRun {
   /// The checkpoint to start from where `launch` has none; empty: none.
   std::filesystem::path initial_checkpoint = {};
   bool warns_of_reserved_names = true;  ///< Once a trial: false if an earlier start did.
+  /// To the driver's disk: one is stored at a time, so that few wait here for their way.
+  bool checkpoints_travel = false;
   std::chrono::steady_clock::time_point (*now)() = &std::chrono::steady_clock::now;
   /// Its parallel workers; null: threads are made where `launch` grants some.
   std::shared_ptr<WorkerTeam> team = {};

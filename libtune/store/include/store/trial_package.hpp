@@ -36,7 +36,8 @@ struct PackedTrial {
                                                const std::string& package, OutputRead before,
                                                bool takes_files);
 
-/// Appends the output in `package` to the files of the trial's directory, and moves the further
+/// Appends the output in `package`, and that of parallel workers, to the files of the trial's
+/// directory, and moves the further
 /// files there, in the place of older ones; then removes the package. After an error none of the
 /// output is there.
 [[nodiscard]] Expected<void> unpack_trial(const std::filesystem::path& trial,

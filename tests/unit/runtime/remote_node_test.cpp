@@ -57,6 +57,44 @@ DriverActor::behavior_type fake_driver(DriverActor::pointer, HeardOfNode* heard)
           [](const engine::StopRequested&) {}};
 }
 
+/// A storage with hiccups: what the driver's fetcher is asked for, and what it answers, in order.
+struct Storage {
+  std::vector<std::string> asked;
+  std::vector<std::string> given_up;
+  std::vector<std::optional<Error>> answers = {};  // beyond them all goes well
+  std::string hanging = {};                        // no answer for this directory
+};
+
+FetcherActor::behavior_type fake_fetcher(FetcherActor::pointer self, Storage* storage) {
+  return {[=](const FetchDirectory& order) {
+            auto promise = self->make_response_promise<DirectoryFetched>();
+            storage->asked.push_back(order.directory);
+            if (order.directory == storage->hanging) return promise;
+            DirectoryFetched fetched{.directory = order.directory};
+            fetched.manifest = std::make_shared<const core::CheckpointManifest>();
+            if (!storage->answers.empty()) {
+              fetched.error = storage->answers.front();
+              storage->answers.erase(storage->answers.begin());
+            }
+            promise.deliver(std::move(fetched));
+            return promise;
+          },
+          [=](const CancelFetch& order) { storage->given_up.push_back(order.directory); }};
+}
+
+UnpackerActor::behavior_type fake_unpacker(UnpackerActor::pointer, std::vector<std::string>* done) {
+  return {[=](const UnpackTrial& order) {
+    done->push_back(order.directory);
+    return TrialUnpacked{};
+  }};
+}
+
+FileServerActor::behavior_type no_files(FileServerActor::pointer) {
+  return {[](const ListDirectory&) { return DirectoryPage{}; },
+          [](const ReadPiece&) { return PieceRead{}; },
+          [](const HashPiece&) { return PieceHash{}; }};
+}
+
 struct VirtualTimeConfig : caf::actor_system_config {
   VirtualTimeConfig() { set("scheduler.policy", caf::atom("testing")); }
 };
@@ -72,6 +110,8 @@ class RemoteNodeFixture {
     setup.peer = peer_;
     setup.node.name = "far";
     setup.offer.node_timeout = std::chrono::seconds(15);
+    setup.files = {
+        {}, system_.spawn(fake_fetcher, &storage), system_.spawn(fake_unpacker, &unpacked)};
     node_ = system_.spawn(stand_for_node, std::move(setup));
     scheduler().run();
   }
@@ -104,6 +144,20 @@ class RemoteNodeFixture {
     say(NodeReady{});
     tell(NodeWelcome{NodeId{id}});
   }
+  /// A node that has files of its own has joined.
+  void join_with_files() {
+    caf::anon_send(node_, FilesAt{system_.spawn(no_files)});
+    say(NodeReady{false});
+    tell(NodeWelcome{NodeId{4}});
+  }
+  /// What the node was told of its directories, "" for one that is in its place.
+  [[nodiscard]] std::vector<std::string> faults() const {
+    std::vector<std::string> faults;
+    for (const ToNode& message : heard.node) {
+      if (const auto* taken = std::get_if<FilesTaken>(&message)) faults.push_back(taken->fault);
+    }
+    return faults;
+  }
   void pass_seconds(int seconds) {
     for (int i = 0; i < seconds; ++i) {
       scheduler().advance_time(std::chrono::seconds(1));
@@ -123,6 +177,8 @@ class RemoteNodeFixture {
   }
 
   HeardOfNode heard;
+  Storage storage;
+  std::vector<std::string> unpacked;
 
  private:
   VirtualTimeConfig config_;
@@ -283,6 +339,80 @@ TEST_CASE_METHOD(RemoteNodeFixture, "a large turn goes in several messages", "[r
     for (const Acknowledgement& credit : part->acknowledgements) CHECK(credit.count == next++);
   }
   CHECK(next == 2 * max_node_items + 1);
+}
+
+using Texts = std::vector<std::string>;
+
+TEST_CASE_METHOD(RemoteNodeFixture,
+                 "FA-13: a transfer that the storage refuses is tried again after a while",
+                 "[FA-13][remote_node]") {
+  join_with_files();
+  REQUIRE(heard.hellos.size() == 1);
+  CHECK_FALSE(heard.hellos[0].shares_files);
+  const Error hiccup{ErrorCode::io, "cannot write /x: Input/output error"};
+  SECTION("and goes well in the end") {
+    storage.answers = {hiccup, hiccup};
+    say(FilesReady{"00001/checkpoint_000003", 1, nullptr});
+    CHECK(storage.asked.size() == 1);
+    pass_seconds(1);
+    CHECK(storage.asked.size() == 2);
+    pass_seconds(1);
+    CHECK(storage.asked.size() == 2);  // the second pause is longer
+    pass_seconds(1);
+    CHECK(storage.asked.size() == 3);
+    CHECK(faults() == Texts{""});
+  }
+  SECTION("but not for ever") {
+    storage.answers = {hiccup, hiccup, hiccup, hiccup, hiccup};
+    say(FilesReady{"00001/checkpoint_000003", 1, nullptr});
+    pass_seconds(10);
+    CHECK(storage.asked.size() == 4);
+    CHECK(storage.given_up == Texts{"00001/checkpoint_000003"});
+    CHECK(faults() == Texts{"node far, process 0: cannot write /x: Input/output error"});
+  }
+  SECTION("but not if the files are not as they should be") {
+    storage.answers = {Error{ErrorCode::damaged, "state is missing"}};
+    say(FilesReady{"00001/checkpoint_000003", 1, nullptr});
+    CHECK(faults() == Texts{"node far, process 0: state is missing"});
+  }
+  CHECK(heard.lost.empty());
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture,
+                 "FA-13: a transfer that hangs holds up no other trial's results",
+                 "[FA-13][remote_node]") {
+  join_with_files();
+  storage.hanging = "00001/checkpoint_000003";
+  say(FilesReady{storage.hanging, 1, nullptr});
+  for (std::uint64_t sequence = 0; sequence < 60; ++sequence) {
+    say_news(sequence);
+    CHECK(heard.news.size() == sequence + 1);
+    pass_seconds(1);
+  }
+  say(FilesReady{"00002/checkpoint_000001", 1, nullptr});
+  CHECK(faults() == Texts{""});
+  CHECK(heard.lost.empty());
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a package is unpacked once it has arrived", "[remote_node]") {
+  join_with_files();
+  say(FilesReady{"00001/outgoing_1_1", 1, nullptr});
+  say(FilesReady{"00001/artifacts/outgoing_000001", 1, nullptr});  // a value of that name
+  CHECK(unpacked == Texts{"00001/outgoing_1_1"});
+  CHECK(faults() == Texts{"", ""});
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "what is on its way from a node that is lost is given up",
+                 "[remote_node]") {
+  join_with_files();
+  storage.hanging = "00001/checkpoint_000003";
+  storage.answers = {Error{ErrorCode::io, "the connection to the other side was lost"}};
+  say(FilesReady{"00001/checkpoint_000003", 1, nullptr});
+  say(FilesReady{"00002/checkpoint_000001", 1, nullptr});  // waits for its next try
+  cut();
+  CHECK(storage.given_up == Texts{"00001/checkpoint_000003", "00002/checkpoint_000001"});
+  CHECK(faults().empty());
+  CHECK(has_quit());
 }
 
 }  // namespace

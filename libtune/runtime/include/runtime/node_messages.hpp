@@ -28,7 +28,7 @@
 namespace tune::runtime {
 
 /// Both must speak the same; the introduction says so first.
-inline constexpr int node_protocol = 2;
+inline constexpr int node_protocol = 3;
 
 /// A part of an encoded message; the last part ends it. Parts are small, so that none holds up
 /// what others send over the same connection.

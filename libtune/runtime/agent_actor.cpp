@@ -63,7 +63,7 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
   });
   if (setup_.processes && setup_.takes_part) {
     workers_ = std::make_unique<WorkerPool>(self_, setup_.processes, setup_.worker_options,
-                                            cores_to_divide(setup_.capacity));
+                                            setup_.capacity);
   }
   teams_.set_up({setup_.driver, workers_.get(), setup_.experiment_name, setup_.experiment_path,
                  [this](engine::TrialMessage end) { keep(std::move(end)); }});

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -135,6 +137,7 @@ class FileFetcher {
   bool cancel(const std::string& directory, const std::string& reason);
   /// Nobody will ask for it again.
   void give_up(const std::string& directory);
+  void remove(const std::string& directory);
   void on_down(const caf::actor_addr& server);
 
  private:
@@ -198,6 +201,13 @@ bool FileFetcher::cancel(const std::string& directory, const std::string& reason
 void FileFetcher::give_up(const std::string& directory) {
   if (!store::is_served_directory(directory) || cancel(directory, "it was given up")) return;
   store::ArrivingDirectory::remove_all(options_.experiment, directory);
+}
+
+// What cannot be removed is in nobody's way: the scratch directory goes with the node.
+void FileFetcher::remove(const std::string& directory) {
+  if (!store::is_served_directory(directory)) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(options_.experiment / directory, ignored);
 }
 
 void FileFetcher::on_down(const caf::actor_addr& server) {
@@ -304,6 +314,7 @@ FetcherActor::behavior_type fetch_files(FetcherActor::pointer self, FetcherOptio
   return {
       [fetcher](const FetchDirectory& order) { return fetcher->begin(order); },
       [fetcher](const CancelFetch& order) { fetcher->give_up(order.directory); },
+      [fetcher](const RemoveFetched& order) { fetcher->remove(order.directory); },
   };
 }
 

@@ -79,14 +79,11 @@ void NodeFiles::release_all(TrialId id) {
   remove_surplus();
 }
 
+// By the fetcher, so that a launch which wants one of them after this has it fetched anew.
 void NodeFiles::remove_surplus() {
-  NodeTurn turn;
-  for (const std::string& directory : kept_.take_surplus()) {
-    const std::size_t slash = directory.find('/');
-    turn.commands.emplace_back(
-        engine::DeleteCheckpoint{{directory.substr(0, slash), directory.substr(slash + 1)}});
+  for (std::string& directory : kept_.take_surplus()) {
+    agent_->send(setup_.fetcher, RemoveFetched{std::move(directory)});
   }
-  if (!turn.commands.empty()) agent_->send(AgentActor(agent_), std::move(turn));
 }
 
 void NodeFiles::forget(const engine::CheckpointLocation& checkpoint) {

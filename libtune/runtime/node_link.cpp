@@ -132,6 +132,14 @@ void NodeLink::on(const NodeOffer& offer) {
                     "\n");
 }
 
+// After a fault of its own: what it started would keep the process, and its trials, for ever.
+NodeLink::~NodeLink() {
+  if (has_agent_) caf::anon_send_exit(agent_, caf::exit_reason::kill);
+  for (const caf::actor_addr& actor : file_actors_) {
+    caf::anon_send_exit(caf::actor_cast<caf::strong_actor_ptr>(actor), caf::exit_reason::kill);
+  }
+}
+
 void NodeLink::start_agent(const NodeOffer& offer) {
   AgentSetup setup;
   setup.driver = UpstreamActor(self_);
@@ -209,9 +217,26 @@ void NodeLink::on(NodeNews& news) {
   while (begin != news.messages.end()) {
     const auto left = static_cast<std::size_t>(news.messages.end() - begin);
     const auto end = begin + static_cast<std::ptrdiff_t>(std::min(left, max_node_items));
-    send(NodeNews{news.node, {std::make_move_iterator(begin), std::make_move_iterator(end)}});
+    send_news({news.node, {std::make_move_iterator(begin), std::make_move_iterator(end)}});
     begin = end;
   }
+}
+
+// In halves where they are too long together.
+void NodeLink::send_news(NodeNews news) {
+  ToDriver message(std::move(news));
+  try {
+    return send(message);
+  } catch (const std::length_error&) {
+    news = std::get<NodeNews>(std::move(message));
+    if (news.messages.size() < 2) throw;
+  }
+  const auto middle = news.messages.begin() + std::ssize(news.messages) / 2;
+  NodeNews rest{news.node,
+                {std::make_move_iterator(middle), std::make_move_iterator(news.messages.end())}};
+  news.messages.erase(middle, news.messages.end());
+  send_news(std::move(news));
+  send_news(std::move(rest));
 }
 
 void NodeLink::on_down(const caf::down_msg& down) {
@@ -246,8 +271,9 @@ void NodeLink::look() {
   if (heartbeat_.is_lost(self_->clock().now())) {
     return end(NodeSessionOver::End::lost, "nothing was heard of the driver for too long");
   }
-  // What its trials have saved counts only at the driver.
-  if (leaves_ && leave_end_ <= self_->clock().now() && on_their_way_.empty()) {
+  // What its trials have saved counts only at the driver; and the news of it follows the files.
+  const bool was_quiet = std::exchange(is_quiet_, on_their_way_.empty());
+  if (leaves_ && leave_end_ <= self_->clock().now() && was_quiet && is_quiet_) {
     return end(NodeSessionOver::End::left, leaves_->reason, *leaves_);
   }
   self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});

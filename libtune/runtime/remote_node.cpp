@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -67,8 +69,43 @@ RemoteNodeActor::behavior_type RemoteNode::make_behavior(RemoteNodeSetup setup) 
 void RemoteNode::on(NodeTurn& turn) {
   if (state_ != State::joined) return;
   do {
-    send(NodeTurn{take_some(turn.commands), take_some(turn.acknowledgements)});
+    const std::string fault =
+        send_turn({take_some(turn.commands), take_some(turn.acknowledgements)});
+    if (!fault.empty()) {
+      send(NodeFenced{fault});
+      return end_connection(fault);
+    }
   } while (!turn.commands.empty() || !turn.acknowledgements.empty());
+}
+
+// In halves where they are too long together. Returns what is wrong with one that is so alone.
+std::string RemoteNode::send_turn(NodeTurn turn) {
+  ToNode message(std::move(turn));
+  try {
+    send(message);
+    return {};
+  } catch (const std::length_error& error) {
+    turn = std::get<NodeTurn>(std::move(message));
+    if (turn.commands.size() + turn.acknowledgements.size() < 2) {
+      return std::string("it cannot be told what to do: ") + error.what();
+    }
+  }
+  const auto halve = [](auto& list) {
+    const auto middle = list.begin() + std::ssize(list) / 2;
+    std::remove_reference_t<decltype(list)> rest(std::make_move_iterator(middle),
+                                                 std::make_move_iterator(list.end()));
+    list.erase(middle, list.end());
+    return rest;
+  };
+  if (turn.commands.empty()) {
+    NodeTurn rest{{}, halve(turn.acknowledgements)};
+    const std::string fault = send_turn(std::move(turn));
+    return fault.empty() ? send_turn(std::move(rest)) : fault;
+  }
+  NodeTurn rest{halve(turn.commands), std::exchange(turn.acknowledgements, {})};
+  if (turn.commands.empty()) std::swap(turn.commands, rest.commands);  // there was only one
+  const std::string fault = send_turn(std::move(turn));
+  return fault.empty() ? send_turn(std::move(rest)) : fault;
 }
 
 void RemoteNode::on(const NodeFrame& frame) {
@@ -190,6 +227,7 @@ void RemoteNode::end() {
   send(NodeOver{});
   if (state_ == State::fenced) {
     is_connected_ = false;  // it may be frozen, and nobody waits for it
+    is_loss_told_ = true;   // the driver, if it has gone before, will not give it a number
   } else {
     state_ = State::ending;
     deliveries_->cancel();

@@ -111,6 +111,17 @@ Expected<bool> pack_files(const fs::path& trial, const fs::path& package) {
   return true;
 }
 
+/// Where an older file of this name goes, so that a later start elsewhere, which knew nothing of
+/// it, does not take its place.
+fs::path older_name(const fs::path& path) {
+  for (int number = 1;; ++number) {
+    fs::path older = path;
+    older += ".older_" + std::to_string(number);
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(older, error))) return older;
+  }
+}
+
 Expected<void> unpack_file(const fs::path& trial, const fs::path& files, const fs::path& path) {
   const fs::path place = path.lexically_relative(files);
   const std::string first = place.begin()->string();
@@ -119,6 +130,9 @@ Expected<void> unpack_file(const fs::path& trial, const fs::path& files, const f
   const fs::file_status status = fs::symlink_status(path, error);
   if (error) return errno_error("cannot read", path, error.value());
   if (fs::is_directory(status)) {
+    if (fs::is_symlink(fs::symlink_status(trial / place, error))) {
+      return Error{ErrorCode::io, (trial / place).string() + " is a link, want a directory"};
+    }
     fs::create_directory(trial / place, error);
     if (error) return errno_error("cannot make", trial / place, error.value());
   } else if (fs::is_regular_file(status)) {
@@ -127,6 +141,10 @@ Expected<void> unpack_file(const fs::path& trial, const fs::path& files, const f
       const auto appended = append_rest(path, 0, trial / place);
       if (!appended) return appended.error();
       return {};
+    }
+    if (fs::exists(fs::symlink_status(trial / place, error))) {
+      fs::rename(trial / place, older_name(trial / place), error);
+      if (error) return errno_error("cannot rename", trial / place, error.value());
     }
     fs::rename(path, trial / place, error);
     if (error) return errno_error("cannot move to", trial / place, error.value());

@@ -107,6 +107,8 @@ TEST_CASE("driver and nodes are killed again and again, and nothing is lost or t
       auto& node = nodes[round % 2];
       node->kill();
       node = cluster.start_node();
+      // One that comes when all is over waits for another driver.
+      REQUIRE(Cluster::wait_for(node->error_file(), "joined experiment"));
     }
   }
   cluster.let_trials_reach(1000);

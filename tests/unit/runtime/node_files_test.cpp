@@ -40,7 +40,10 @@ FetcherActor::behavior_type scripted_fetcher(FetcherActor::pointer self, Surroun
             around->fetches[order.directory] = promise;
             return promise;
           },
-          [](const CancelFetch&) {}};
+          [](const CancelFetch&) {},
+          [=](const RemoveFetched& order) {
+            around->deleted.push_back(order.directory.substr(order.directory.find('/') + 1));
+          }};
 }
 
 PackerActor::behavior_type scripted_packer(PackerActor::pointer, Surroundings* around) {
@@ -65,29 +68,16 @@ LinkStub::behavior_type scripted_link(LinkStub::pointer self, Surroundings* arou
   }};
 }
 
-AgentActor::behavior_type stub_agent(AgentActor::pointer self, Surroundings* around,
-                                     std::unique_ptr<NodeFiles>* files,
+AgentActor::behavior_type stub_agent(AgentActor::pointer self, std::unique_ptr<NodeFiles>* files,
                                      const NodeFilesSetup& setup) {
   *files = std::make_unique<NodeFiles>(self, setup);
-  return {[](const NodeWelcome&) {},
-          [=](const NodeTurn& turn) {
-            for (const NodeCommand& command : turn.commands) {
-              const auto& deletion = std::get<engine::DeleteCheckpoint>(command);
-              around->deleted.push_back(deletion.checkpoint.directory_name);
-            }
-          },
-          [](const NodeLetter&) {},
-          [](const NodeGone&) {},
-          [](const TrialNews&) {},
-          [](const FlushNews&) {},
-          [](const WorkerIdle&) {},
-          [](const WorkerDied&) {},
-          [](const WorkerGone&) {},
-          [](const TeamMail&) {},
-          [](const NodeNote&) {},
-          [](const NodePing& ping) { return NodePong{ping.number}; },
-          [](const EndNode&) {},
-          [](const LeaveNode&) {},
+  return {[](const NodeWelcome&) {}, [](const NodeTurn&) {},
+          [](const NodeLetter&) {},  [](const NodeGone&) {},
+          [](const TrialNews&) {},   [](const FlushNews&) {},
+          [](const WorkerIdle&) {},  [](const WorkerDied&) {},
+          [](const WorkerGone&) {},  [](const TeamMail&) {},
+          [](const NodeNote&) {},    [](const NodePing& ping) { return NodePong{ping.number}; },
+          [](const EndNode&) {},     [](const LeaveNode&) {},
           [](const GpusFree&) {}};
 }
 
@@ -110,7 +100,7 @@ class NodeFilesFixture {
     actors_ = {caf::actor_cast<caf::strong_actor_ptr>(setup.fetcher),
                caf::actor_cast<caf::strong_actor_ptr>(setup.packer),
                caf::actor_cast<caf::strong_actor_ptr>(setup.link)};
-    agent_ = system_.spawn(stub_agent, &around, &files, setup);
+    agent_ = system_.spawn(stub_agent, &files, setup);
     actors_.push_back(caf::actor_cast<caf::strong_actor_ptr>(agent_));
     run();
   }

@@ -1,6 +1,8 @@
 #include "runtime/remote_node.hpp"
 
 #include <chrono>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,9 +36,10 @@ struct HeardOfNode {
 };
 
 FrameActor::behavior_type fake_link(FrameActor::pointer, HeardOfNode* heard) {
+  const auto joiner = std::make_shared<FrameJoiner>();
   return {[=](const NodeFrame& frame) {
-    FrameJoiner joiner;
-    heard->node.push_back(to_node_from_json(**joiner.add(frame)));
+    const auto message = joiner->add(frame);
+    if (message->has_value()) heard->node.push_back(to_node_from_json(**message));
   }};
 }
 
@@ -79,7 +82,8 @@ FetcherActor::behavior_type fake_fetcher(FetcherActor::pointer self, Storage* st
             promise.deliver(std::move(fetched));
             return promise;
           },
-          [=](const CancelFetch& order) { storage->given_up.push_back(order.directory); }};
+          [=](const CancelFetch& order) { storage->given_up.push_back(order.directory); },
+          [](const RemoveFetched&) {}};
 }
 
 UnpackerActor::behavior_type fake_unpacker(UnpackerActor::pointer, std::vector<std::string>* done) {
@@ -202,6 +206,56 @@ TEST_CASE_METHOD(RemoteNodeFixture, "a node joins once it has taken the offer", 
   CHECK(heard.news.size() == 1);
   say(NodeReady{});  // twice
   CHECK(heard.hellos.size() == 1);
+}
+
+NodeTurn turn_of(std::initializer_list<std::size_t> sizes) {
+  NodeTurn turn;
+  for (const std::size_t size : sizes) {
+    engine::DeleteCheckpoint command;
+    command.checkpoint.directory_name = std::string(size, 'x');
+    turn.commands.emplace_back(std::move(command));
+  }
+  turn.acknowledgements = {{NodeId{4}, TrialId{0}, 1, 7}, {NodeId{4}, TrialId{1}, 1, 8}};
+  return turn;
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "what is too long for one message goes in several",
+                 "[remote_node]") {
+  join();
+  tell(turn_of({max_node_message / 2, 3, max_node_message / 2, max_node_message / 2}));
+  std::vector<std::size_t> sizes;
+  std::vector<std::uint64_t> counts;
+  for (const ToNode& message : heard.node) {
+    const auto* turn = std::get_if<NodeTurn>(&message);
+    if (turn == nullptr) continue;
+    for (const NodeCommand& command : turn->commands) {
+      sizes.push_back(std::get<engine::DeleteCheckpoint>(command).checkpoint.directory_name.size());
+    }
+    for (const Acknowledgement& one : turn->acknowledgements) counts.push_back(one.count);
+  }
+  CHECK(sizes == std::vector<std::size_t>{max_node_message / 2, 3, max_node_message / 2,
+                                          max_node_message / 2});
+  CHECK(counts == std::vector<std::uint64_t>{7, 8});
+  CHECK(heard.lost.empty());
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "a node that cannot be told something is lost, no more",
+                 "[remote_node]") {
+  join();
+  tell(turn_of({max_node_message}));
+  REQUIRE(heard.lost.size() == 1);
+  CHECK_THAT(heard.lost[0].reason, Contains("it cannot be told what to do: a message to another "
+                                            "machine of"));
+  CHECK(heard.count<NodeFenced>() == 1);
+}
+
+TEST_CASE_METHOD(RemoteNodeFixture, "it ends also where the driver had no number for it any more",
+                 "[remote_node]") {
+  say(NodeReady{});
+  cut();
+  CHECK_FALSE(has_quit());
+  tell(EndNode{});
+  CHECK(has_quit());
 }
 
 TEST_CASE_METHOD(RemoteNodeFixture, "a node that is silent for too long is lost, and fenced",

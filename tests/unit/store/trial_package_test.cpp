@@ -92,8 +92,8 @@ TEST_CASE("at its end what the training code wrote goes along, and nothing else"
   (void)places.send("outgoing_2_1", {}, true);
   REQUIRE(unpack_trial(driver, "outgoing_2_1"));
   CHECK(files_below(driver) == std::vector<std::string>{"events.out.tfevents.1.own", "notes.txt",
-                                                        "plots/a/0.svg", "plots/a/1.svg",
-                                                        "result.json", "stdout"});
+                                                        "notes.txt.older_1", "plots/a/0.svg",
+                                                        "plots/a/1.svg", "result.json", "stdout"});
   CHECK(read_file(driver / "notes.txt") == "new");
   CHECK(read_file(driver / "result.json") == "the driver's");
   CHECK_FALSE(fs::exists(node / "stdout"));
@@ -116,6 +116,30 @@ TEST_CASE("a package that is not as a node makes it harms nothing", "[trial_pack
         std::vector<std::string>{"checkpoint_000001/state", "events.out.tfevents.1"});
   CHECK(read_file(driver.path() / "checkpoint_000001" / "state") == "whole");
   CHECK(read_file(driver.path() / "events.out.tfevents.1") == "the driver's");
+}
+
+TEST_CASE("what a later start wrote does not take the place of what an earlier one did",
+          "[trial_package]") {
+  const test::TemporaryFolder driver;
+  for (const char* text : {"first", "second", "third"}) {
+    write_file(driver.path() / "outgoing_1_1" / "files" / "plots" / "train.log", text);
+    REQUIRE(unpack_trial(driver.path(), "outgoing_1_1"));
+  }
+  CHECK(read_file(driver.path() / "plots" / "train.log") == "third");
+  CHECK(read_file(driver.path() / "plots" / "train.log.older_1") == "first");
+  CHECK(read_file(driver.path() / "plots" / "train.log.older_2") == "second");
+}
+
+TEST_CASE("a link in the trial's directory leads no file elsewhere", "[trial_package]") {
+  const test::TemporaryFolder driver;
+  const test::TemporaryFolder elsewhere;
+  fs::create_directory_symlink(elsewhere.path(), driver.path() / "data");
+  write_file(driver.path() / "outgoing_1_1" / "files" / "data" / "x", "text");
+  const auto unpacked = unpack_trial(driver.path(), "outgoing_1_1");
+  REQUIRE_FALSE(unpacked);
+  CHECK_THAT(unpacked.error().message,
+             Catch::Contains((driver.path() / "data").string() + " is a link"));
+  CHECK(fs::is_empty(elsewhere.path()));
 }
 
 TEST_CASE("output that finds no place is not there in part", "[trial_package]") {

@@ -42,6 +42,11 @@ struct FetchDirectory {
   core::SharedManifest manifest = {};  ///< What must arrive; null: whatever the other side has.
 };
 /// Stop fetching it, and remove what has arrived, of a transfer that broke off too.
+/// What was fetched, or lies where it would be, is of no use any more. In order with
+/// FetchDirectory: what is asked for after this is fetched anew.
+struct RemoveFetched {
+  std::string directory;
+};
 struct CancelFetch {
   std::string directory;
 };
@@ -55,7 +60,7 @@ struct DirectoryFetched {
   bool can_go_on = false;              ///< The other side was lost: what has arrived is kept.
 };
 using FetcherActor = caf::typed_actor<caf::replies_to<FetchDirectory>::with<DirectoryFetched>,
-                                      caf::reacts_to<CancelFetch>>;
+                                      caf::reacts_to<CancelFetch>, caf::reacts_to<RemoveFetched>>;
 
 struct FetcherOptions {
   std::filesystem::path experiment = {};  ///< Where directories go; absolute.
@@ -77,4 +82,5 @@ FetcherActor::behavior_type fetch_files(FetcherActor::pointer self, FetcherOptio
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::FetchDirectory)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::CancelFetch)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RemoveFetched)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::DirectoryFetched)

@@ -54,6 +54,9 @@ struct NodeLinkSetup {
 class NodeLink {
  public:
   explicit NodeLink(NodeLinkActor::pointer self) : self_(self) {}
+  ~NodeLink();
+  NodeLink(const NodeLink&) = delete;
+  NodeLink& operator=(const NodeLink&) = delete;
   NodeLinkActor::behavior_type make_behavior(NodeLinkSetup setup);
 
  private:
@@ -65,6 +68,7 @@ class NodeLink {
   void look();
   void leave(NodeLeaves leaves);
   void send(const ToDriver& message);
+  void send_news(NodeNews news);
   void start_agent(const NodeOffer& offer);
   /// For a machine that does not see the driver's files.
   void use_scratch(const NodeOffer& offer, AgentSetup& setup);
@@ -100,6 +104,7 @@ class NodeLink {
   std::set<caf::actor_addr> file_actors_;  // those of the three that live
   bool are_files_ending_ = false;
   std::map<std::string, caf::typed_response_promise<FilesTaken>> on_their_way_;
+  bool is_quiet_ = false;  // nothing was on its way when it was looked last
   std::optional<NodeSessionOver> over_;
   std::optional<ToDriver> farewell_;
 };

@@ -41,6 +41,7 @@ class RemoteNode {
   void on(NodeTurn& turn);
   void look();
   void send(const ToNode& message);
+  [[nodiscard]] std::string send_turn(NodeTurn turn);
   void tell_driver(std::string text);
   void join(const NodeReady& ready);
   /// Gives the node up.

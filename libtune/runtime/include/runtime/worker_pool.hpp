@@ -29,9 +29,9 @@ struct WorkerPoolOptions {
 /// roster says. Part of the agent: not safe from others.
 class WorkerPool {
  public:
-  /// @param cores see cores_to_divide
+  /// @param capacity what this machine offers
   WorkerPool(AgentActor::pointer agent, std::shared_ptr<ProcessStage> stage,
-             WorkerPoolOptions options, const std::vector<int>& cores);
+             WorkerPoolOptions options, const ResourceAmounts& capacity);
   /// Ends what has not ended.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;

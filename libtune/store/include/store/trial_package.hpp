@@ -38,7 +38,8 @@ struct PackedTrial {
 
 /// Appends the output in `package`, and that of parallel workers, to the files of the trial's
 /// directory, and moves the further files there; an older one of the same name becomes
-/// "<name>.older_1" and so on. Then removes the package. After an error none of the trial's own output is there.
+/// "<name>.older_1" and so on. Then removes the package. After an error none of the trial's own
+/// output is there.
 [[nodiscard]] Expected<void> unpack_trial(const std::filesystem::path& trial,
                                           const std::string& package);
 

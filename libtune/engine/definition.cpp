@@ -114,6 +114,7 @@ void check_numbers(const Experiment& experiment) {
   require_seconds("stop_grace", experiment.stop_grace);
   require_seconds("kill_grace", experiment.kill_grace);
   require_seconds("infeasible_timeout", experiment.infeasible_timeout);
+  require_seconds("driver_grace", experiment.driver_grace);
   // A node answers a few times within it.
   constexpr std::chrono::duration<double> least_node_timeout(0.1);
   if (!(experiment.node_timeout >= least_node_timeout)) {
@@ -202,6 +203,7 @@ EngineOptions engine_options(const TrainableSpec& trainable, const Experiment& e
   options.seed = info.seed;
   options.time_budget = experiment.time_budget;
   options.infeasible_timeout = experiment.infeasible_timeout;
+  options.driver_grace = experiment.driver_grace;
   options.fixed_cluster = experiment.cluster.listen.empty();
   return options;
 }

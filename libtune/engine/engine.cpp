@@ -63,17 +63,20 @@ void Engine::Implementation::on(const NodeJoined& event) {
   placement_.add_node(event.node, event.name, event.capacity, event.labels);
   context_.set_nodes(placement_.capacities());
   resources_changed_ = true;
+  if (event.is_remote) remote_nodes_.insert(event.node);
+  for (const HeldRun& held : event.held) adopt(event.node, held);
 }
 
 void Engine::Implementation::on(const NodeLeft& event) {
   if (!placement_.is_present(event.node)) return;
   const std::string reason = "node " + placement_.node_name(event.node) + " lost";
   placement_.remove_node(event.node);
+  remote_nodes_.erase(event.node);
   context_.set_nodes(placement_.capacities());
   resources_changed_ = true;
   std::vector<TrialId> lost;
   for (auto& [id, record] : records_) {
-    if (!record.run) continue;
+    if (!record.run || record.run->is_adrift) continue;
     const std::size_t workers = std::erase_if(
         record.run->grant.workers, [&](const auto& worker) { return worker.node == event.node; });
     if (record.run->grant.node == event.node) {
@@ -195,6 +198,7 @@ void Engine::Implementation::on(const TimerFired& event) {
     return;
   }
   if (event.timer == infeasible_timer) return end_infeasible();
+  if (event.timer == driver_grace_timer) return end_driver_grace();
   if (event.timer >= first_node_timer) {
     TrialRecord* const record = find(TrialId(event.timer - first_node_timer));
     if (record != nullptr) give_up_waiting(*record);
@@ -240,6 +244,7 @@ void Engine::Implementation::interrupt(const std::string& reason) {
   ending_ = true;
   interrupted_ = true;
   end_reason_ = reason;
+  interrupt_adrift();
   for (auto& [id, record] : records_) {
     if (record.run) carry_out(record);
   }
@@ -255,7 +260,8 @@ void Engine::Implementation::end_by_time() {
   }
   interrupt("time budget of " + seconds_text(*options_.time_budget) + " used up");
   for (auto& [id, record] : records_) {
-    if (record.is_out_of_time && !record.run) rest(record);  // since an earlier session
+    // Since an earlier session.
+    if (record.is_out_of_time && !record.run && !record.is_interrupted) rest(record);
   }
 }
 
@@ -330,7 +336,13 @@ std::vector<TrialId> Engine::Implementation::waiting_for_retry() const {
 }
 
 std::string Engine::Implementation::waiting_reason() const {
-  if (finished_ || counts_.running > 0) return {};
+  if (finished_) return {};
+  if (const auto waiting = std::ssize(adrift()); counts_.running > 0) {
+    if (waiting < counts_.running) return {};
+    return waiting == 1 ? "a trial waits for its node to come back with it (driver_grace)"
+                        : std::to_string(waiting) +
+                              " trials wait for their nodes to come back with them (driver_grace)";
+  }
   if (records_.empty() && !may_have_more_trials()) return {};
   if (!placement_.has_nodes()) return "no node is there";
   if (counts_.asked > 0) return "the searcher is thinking";

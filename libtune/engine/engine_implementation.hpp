@@ -21,6 +21,7 @@ namespace tune::engine {
 
 /// The engine itself. By source file: engine.cpp dispatches events and ends the experiment,
 /// engine_session.cpp begins one and goes on with it another time, and replays events,
+/// engine_adrift.cpp waits for nodes that outlived the driver,
 /// engine_launch.cpp fills free slots, engine_results.cpp judges what trials tell,
 /// engine_transitions.cpp moves trials from state to state, engine_checkpoints.cpp knows what they
 /// can go back to, engine_saves.cpp what they saved, engine_scheduler.cpp talks with the scheduler.
@@ -70,6 +71,7 @@ class Engine::Implementation {
   [[nodiscard]] static bool has_saved_last(const TrialRecord& record);
   void keep_clone(TrialRecord& record);
   void lose_all_nodes();
+  void take_back(const std::vector<TrialId>& lost);
   void withdraw_ask();
   void reopen(TrialId id);
   void judge_untold(TrialId id);
@@ -77,6 +79,18 @@ class Engine::Implementation {
   TrialRecord* revive(TrialId id);
   static void let_run(TrialRecord& record);
   [[nodiscard]] bool is_kept(const TrialRecord& record, TrialState state) const;
+
+  // engine_adrift.cpp
+  [[nodiscard]] bool awaits_remote_nodes() const;
+  [[nodiscard]] bool may_come_back(const TrialRecord& record) const;
+  void set_adrift(TrialRecord& record);
+  void begin_driver_grace();
+  void end_driver_grace();
+  void adopt(NodeId node, const HeldRun& held);
+  void give_up_adrift(TrialRecord& record);
+  void interrupt_adrift();
+  void begin_session_of(TrialRecord& record);
+  [[nodiscard]] std::vector<TrialId> adrift() const;
 
   // engine_launch.cpp
   enum class Fill {
@@ -229,6 +243,10 @@ class Engine::Implementation {
   Fill last_fill_ = Fill::idle;
   std::map<TrialId, SharedRequest> waiting_for_node_;  // big enough: none is there
   std::optional<Time> infeasible_since_;  // nothing runs, and no node is big enough for `request_`
+
+  std::set<NodeId> remote_nodes_;
+  std::int64_t session_ = 0;
+  Time adrift_until_{0};  // some trials wait for their node until then
 
   std::map<std::pair<std::string, std::string>, std::int64_t> pins_;
   std::set<std::pair<std::string, std::string>> orphans_;  // of ended trials, kept for their pins

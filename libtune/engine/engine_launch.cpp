@@ -218,6 +218,7 @@ core::SharedExploit Engine::Implementation::exploit_of(const TrialRecord& record
 void Engine::Implementation::start(TrialRecord& record, const SharedRequest& request,
                                    Placement::Grant grant) {
   Trial& trial = *record.trial;
+  begin_session_of(record);
   trial.set_incarnation(trial.incarnation() + 1);
   Run& run = record.run.emplace();
   run.incarnation = trial.incarnation();

@@ -172,7 +172,7 @@ void Engine::Implementation::on(const UnpauseTrial& request) {
 
 void Engine::Implementation::on(const SaveTrial& request) {
   TrialRecord* record = find(request.trial);
-  if (!record || !record->run || record->run->stop_sent) return;
+  if (!record || !record->run || record->run->stop_sent || record->run->is_adrift) return;
   if (!options_.trainable_checkpoints) {
     emit(RecordWarning{record->id(), "not saved: the trainable cannot save checkpoints"});
     return;
@@ -221,6 +221,7 @@ void Engine::Implementation::on(const DecisionHorizon& request) {
   // A later one comes with the next Proceed; of an earlier one the trial must know now.
   if (!record->run || !is_earlier) return;
   Run& run = *record->run;
+  if (run.is_adrift) return;  // with its adoption
   if (run.stop_sent || run.pause_sent || run.horizon.is_reached(record->last)) return;
   const Horizon horizon = horizon_of(*record);
   if (horizon == run.horizon) return;

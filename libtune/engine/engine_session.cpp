@@ -25,6 +25,7 @@ void Engine::Implementation::on(const SessionStarted& event) {
     // Engine time goes on where it was, so only the time that the experiment runs counts.
     emit(SetTimer{time_budget_timer, *options_.time_budget});
   }
+  ++session_;
   if (!started_) return;
   for (const TrialId id : event.reopened) {
     // On its way to an end that does not hold any more.
@@ -109,18 +110,30 @@ void Engine::Implementation::keep_clone(TrialRecord& record) {
 
 void Engine::Implementation::lose_all_nodes() {
   std::vector<TrialId> lost;
-  for (const auto& [id, record] : records_) {
-    if (record.run) lost.push_back(id);
+  for (auto& [id, record] : records_) {
+    if (!record.run) continue;
+    if (may_come_back(record)) {
+      set_adrift(record);
+    } else {
+      lost.push_back(id);
+    }
   }
+  placement_ = Placement();
+  remote_nodes_.clear();
+  context_.set_nodes({});
+  infeasible_since_.reset();
+  for (auto& [id, record] : records_) record.awaited = nullptr;
+  take_back(lost);
+  begin_driver_grace();
+}
+
+// What ran where nothing is left goes back to its last checkpoint.
+void Engine::Implementation::take_back(const std::vector<TrialId>& lost) {
   for (const TrialId id : lost) {
     keep_clone(records_.at(id));
     end_run(records_.at(id));
     if (!options_.fixed_cluster) distrust_names(records_.at(id));
   }
-  placement_ = Placement();
-  context_.set_nodes({});
-  infeasible_since_.reset();
-  for (auto& [id, record] : records_) record.awaited = nullptr;
   for (const TrialId id : lost) {
     TrialRecord* record = find(id);
     if (!record || record->trial->state() != TrialState::running) continue;

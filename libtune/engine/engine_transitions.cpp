@@ -25,10 +25,15 @@ void Engine::Implementation::set_state(TrialRecord& record, TrialState state,
 // Does what `want` says as far as the trial's actual state allows it now.
 void Engine::Implementation::carry_out(TrialRecord& record) {
   using Want = TrialRecord::Want;
+  const bool is_given_up =
+      record.want == Want::stop || (record.want == Want::restart && record.exploit);
+  if (record.run && record.run->is_adrift) {
+    if (!is_given_up) return;  // it hears of it when its node is back
+    give_up_adrift(record);
+  }
   if (record.run) {
     Run& run = *record.run;
-    const bool ends = interrupted_ || record.want == Want::stop ||
-                      (record.want == Want::restart && record.exploit);
+    const bool ends = interrupted_ || is_given_up;
     const bool pauses = record.want == Want::pause || record.want == Want::restart;
     if (ends && !run.stop_sent) {
       run.stop_sent = true;
@@ -100,7 +105,7 @@ void Engine::Implementation::pause(TrialRecord& record) {
 
 void Engine::Implementation::end_run(TrialRecord& record) {
   TUNE_ASSERT(record.run.has_value());
-  placement_.release(record.run->grant);
+  if (!record.run->is_adrift) placement_.release(record.run->grant);
   resources_changed_ = true;
   end_adoption(*record.run);  // a clone that never became the trial's own is cancelled
   record.run.reset();

@@ -191,6 +191,8 @@ struct RecordMaker {
     Json body = {
         {"node", e.node.value()}, {"name", e.name}, {"capacity", core::to_json(e.capacity)}};
     if (!e.labels.empty()) body["labels"] = e.labels;
+    if (e.is_remote) body["remote"] = true;
+    for (const HeldRun& run : e.held) body["held"].push_back({run.trial.value(), run.incarnation});
     return {.kind = "node_joined", .body = std::move(body)};
   }
   EventRecord operator()(const NodeLeft& e) const {
@@ -302,6 +304,16 @@ OutsideAnswer answer_of(const Json& json) {
   return answer;
 }
 
+NodeJoined node_joined_of(const Json& body) {
+  NodeJoined joined{NodeId(body.at("node").get<std::uint64_t>()), body.at("name"),
+                    core::amounts_from_json(body.at("capacity")), body.value("labels", Labels()),
+                    body.value("remote", false)};
+  for (const Json& run : body.value("held", Json::array())) {
+    joined.held.push_back({TrialId(run.at(0).get<std::uint64_t>()), run.at(1)});
+  }
+  return joined;
+}
+
 }  // namespace
 
 EventRecord record_of(const Event& event) { return std::visit(RecordMaker{}, event); }
@@ -318,8 +330,7 @@ Event event_of(const EventRecord& record, const EngineOptions& options) {
     return StopRequested{body.at("reason"), body.at("interrupts")};
   }
   if (record.kind == "node_joined") {
-    return NodeJoined{NodeId(body.at("node").get<std::uint64_t>()), body.at("name"),
-                      core::amounts_from_json(body.at("capacity")), body.value("labels", Labels())};
+    return node_joined_of(body);
   }
   if (record.kind == "node_left") return NodeLeft{NodeId(body.at("node").get<std::uint64_t>())};
   if (record.kind == "session_started") {
@@ -368,7 +379,8 @@ Json session_json(const EngineOptions& o) {
           {"fail_fast", o.fail_fast},
           {"time_budget", o.time_budget ? Json(o.time_budget->count()) : Json()},
           {"fixed_cluster", o.fixed_cluster},
-          {"infeasible_timeout", o.infeasible_timeout.count()}};
+          {"infeasible_timeout", o.infeasible_timeout.count()},
+          {"driver_grace", o.driver_grace.count()}};
 }
 
 EngineOptions with_session(EngineOptions options, const Json& session) {
@@ -399,6 +411,7 @@ EngineOptions with_session(EngineOptions options, const Json& session) {
   }
   session.at("fixed_cluster").get_to(o.fixed_cluster);
   o.infeasible_timeout = Seconds(session.value("infeasible_timeout", o.infeasible_timeout.count()));
+  o.driver_grace = Seconds(session.value("driver_grace", 0.0));
   return options;
 }
 

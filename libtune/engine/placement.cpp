@@ -211,6 +211,13 @@ std::optional<Placement::Grant> Placement::place(const ResourceRequest& request)
   return grant;
 }
 
+bool Placement::take(const Grant& grant) {
+  const auto found = nodes_->nodes_.find(grant.node);
+  if (found == nodes_->nodes_.end() || !found->second.free.has(grant.resources)) return false;
+  nodes_->take(grant.node, grant.resources);
+  return true;
+}
+
 void Placement::release(const Grant& grant) {
   nodes_->give_back(grant.node, grant.resources);
   for (const WorkerGrant& worker : grant.workers) {

@@ -59,6 +59,15 @@ std::optional<std::vector<int>> Room::fit(const ResourceAmounts& request) const 
   return chosen;
 }
 
+bool Room::has(const ResourceGrant& grant) const {
+  const std::int64_t share = share_of(grant.amounts);
+  return amounts.covers(grant.amounts) &&
+         std::all_of(grant.gpu_ids.begin(), grant.gpu_ids.end(), [&](int device) {
+           const auto place = static_cast<std::size_t>(device);
+           return place < devices.size() && devices[place] >= share;
+         });
+}
+
 void Room::take(const ResourceGrant& grant) {
   amounts -= grant.amounts;
   for (const int device : grant.gpu_ids) {

@@ -18,6 +18,7 @@ struct Room {
   /// The devices for a request, or empty if it does not fit. A fraction goes to the device that
   /// has least to spare, so that whole ones stay whole.
   [[nodiscard]] std::optional<std::vector<int>> fit(const ResourceAmounts& request) const;
+  [[nodiscard]] bool has(const ResourceGrant& grant) const;
   /// @pre the grant is of this room
   void take(const ResourceGrant& grant);
   void give_back(const ResourceGrant& grant);

@@ -37,6 +37,7 @@ class Inbox {
   }
   /// The next one is dealt with.
   void advance() { ++next_; }
+  [[nodiscard]] std::uint64_t next() const { return next_; }
   /// The next one, if it came too early.
   [[nodiscard]] std::optional<TrialReport> take() {
     const auto first = waiting_.begin();
@@ -88,6 +89,9 @@ struct Run {
   std::string lost_workers;  // why it has to start anew, if some of its workers are gone
   bool stop_sent = false;
   bool pause_sent = false;
+  /// Its driver died, and its node may come back with it: nothing can be said to it, and its grant
+  /// is on no node.
+  bool is_adrift = false;
 };
 
 /// What the engine knows of a live trial beside what schedulers see: what is (`run`), and what was
@@ -122,6 +126,7 @@ struct TrialRecord {
   std::int64_t decided_until = 0;  // up to here results were told and decided
   bool has_reported = false;
   std::int64_t node_losses = 0;    // since its last new result
+  std::int64_t session = 0;        // of its last start
   std::optional<double> progress;  // the largest time_attr so far
   bool warned_progress = false;
   bool warned_nan_progress = false;
@@ -151,5 +156,7 @@ inline constexpr std::uint64_t time_budget_timer = 0;
 [[nodiscard]] std::uint64_t node_timer(TrialId id);
 /// The one that ends the waiting of the whole experiment for such a node.
 inline constexpr std::uint64_t infeasible_timer = std::numeric_limits<std::uint64_t>::max();
+/// The one that ends EngineOptions::driver_grace.
+inline constexpr std::uint64_t driver_grace_timer = infeasible_timer - 1;
 
 }  // namespace tune::engine

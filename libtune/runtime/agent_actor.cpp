@@ -65,9 +65,10 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
     workers_ = std::make_unique<WorkerPool>(self_, setup_.processes, setup_.worker_options,
                                             setup_.capacity);
   }
-  teams_.set_up({setup_.driver, workers_.get(), setup_.experiment_name, setup_.experiment_path,
-                 [this](engine::TrialMessage end) { keep(std::move(end)); }});
   if (setup_.make_files) files_ = setup_.make_files(self_);
+  teams_.set_up({setup_.driver, workers_.get(), setup_.experiment_name, setup_.experiment_path,
+                 files_.get(), [this](engine::TrialMessage end) { keep(std::move(end)); },
+                 [this] { go_on(); }});
   const Host host = local_host();
   self_->send(setup_.driver,
               NodeHello{host.name, host.ip, host.pid, setup_.capacity, NodeActor(self_),
@@ -100,6 +101,9 @@ AgentActor::behavior_type NodeAgent::make_behavior(AgentSetup setup) {
         go_on();
       },
       [this](NodeNote& note) { self_->send(setup_.driver, std::move(note)); },
+      [this](const FilesAt& files) {
+        if (files_) files_->take_from(files.server);
+      },
       [](const NodePing& ping) { return NodePong{ping.number}; },
       [this](const EndNode&) { end(/*saves=*/false); },
       [this](const LeaveNode&) {

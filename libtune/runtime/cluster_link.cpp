@@ -246,26 +246,32 @@ Expected<Descriptor> find_driver(const HostPort& address) {
   return Error{ErrorCode::io, std::generic_category().message(error)};
 }
 
-Expected<FrameActor> connect_to_driver(caf::actor_system& system, Descriptor socket,
-                                       const std::optional<TlsFiles>& tls) {
+void DriverConnection::end() const { ::shutdown(line.get(), SHUT_RDWR); }
+
+Expected<DriverConnection> connect_to_driver(caf::actor_system& system, Descriptor socket,
+                                             const std::optional<TlsFiles>& tls) {
   set_up_socket(socket);
   if (const auto entered = enter(socket, tls.has_value()); !entered) return entered.error();
+  DriverConnection connection;
+  connection.line = Descriptor(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   auto scribe = make_scribe(system, std::move(socket), tls);
   if (!scribe) return scribe.error();
   caf::scoped_actor self(system);
-  Expected<FrameActor> result = Error{};
+  std::optional<Error> fault;
   self->request(protocol_of(system), handshake_time, caf::connect_atom::value, std::move(*scribe),
                 gate_key)
       .receive(
           [&](caf::node_id&, caf::strong_actor_ptr& gate, std::set<std::string>&) {
             if (gate) {
-              result = caf::actor_cast<FrameActor>(gate);
+              connection.gate = caf::actor_cast<FrameActor>(gate);
             } else {
-              result = Error{ErrorCode::io, "who listens there is no driver of tune's"};
+              fault = Error{ErrorCode::io, "who listens there is no driver of tune's"};
             }
           },
-          [&](const caf::error& error) { result = no_driver(system.render(error)); });
-  return result;
+          [&](const caf::error& error) { fault = no_driver(system.render(error)); });
+  if (!fault) return connection;
+  connection.end();
+  return *fault;
 }
 
 }  // namespace tune::runtime

@@ -179,6 +179,12 @@ constexpr std::array override_options = {
                      e.node_timeout = std::chrono::duration<double>(number_value(value));
                    },
                    check_numbers},
+    OverrideOption{"tune-driver-grace", "SECONDS",
+                   "how long nodes hold on to their trials if this driver dies",
+                   [](Experiment& e, Text value) {
+                     e.driver_grace = std::chrono::duration<double>(number_value(value));
+                   },
+                   check_numbers},
     OverrideOption{"tune-trial-cpus", "N", "cores for each trial",
                    [](Experiment& e, Text value) { set_request(e, &Resources::cpu, value); },
                    check_request},

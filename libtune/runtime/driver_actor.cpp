@@ -81,17 +81,20 @@ void Driver::on(NodeHello hello) {
   node.origin.pid = hello.pid;
   node.capacity = hello.capacity;
   node.has_own_files = !hello.shares_files;
-  if (hello.is_local) {
-    local_node_ = id;
-  } else {
-    record_turn_.records.emplace_back(
-        NodeNote{"node " + node_text(id) + " has joined with " + hello.capacity.describe()});
-  }
-  self_->send(node.agent, NodeWelcome{id});
+  const bool is_remote = !hello.is_local;
+  if (!is_remote) local_node_ = id;
+  std::string note = "node " + node_text(id) + " has joined with " + hello.capacity.describe();
+  const std::size_t held = hello.held.size();
   if (hello.takes_part) {
     handle(engine::NodeJoined{id, std::move(hello.name), std::move(hello.capacity),
-                              std::move(hello.labels)});
+                              std::move(hello.labels), is_remote, std::move(hello.held)});
   }
+  if (held > 0) {
+    note += "; of " + std::to_string(held) + " trials that it ran for the last driver " +
+            std::to_string(node.adopted.size()) + " go on there";
+  }
+  if (is_remote) record_turn_.records.emplace_back(NodeNote{std::move(note)});
+  self_->send(node.agent, NodeWelcome{id, std::exchange(node.adopted, {})});
   end_turn();
 }
 
@@ -236,10 +239,14 @@ void Driver::carry_out(Command& command) {
     searcher_turn_.commands.emplace_back(std::move(command));
   } else if constexpr (std::is_same_v<Command, engine::DeleteCheckpoint>) {
     record_turn_.records.emplace_back(std::move(command));  // and to a node when that is done
+  } else if constexpr (std::is_same_v<Command, engine::Adopt>) {
+    nodes_[command.node.value()].adopted.push_back(command);
   } else if constexpr (is_one_of<Command, NodeCommand>) {
     nodes_[command.node.value()].turn.commands.emplace_back(std::move(command));
   } else if constexpr (std::is_same_v<Command, engine::RecordTrialStarted>) {
     record_turn_.records.emplace_back(describe(std::move(command.start)));
+  } else if constexpr (std::is_same_v<Command, engine::RecordTrialAdopted>) {
+    record_turn_.records.emplace_back(TrialAdopted{describe(std::move(command.start))});
   } else if constexpr (is_one_of<Command, Record>) {
     record_turn_.records.emplace_back(std::move(command));
   } else if constexpr (std::is_same_v<Command, engine::SetTimer>) {

@@ -71,6 +71,7 @@ Json define(const TrainableSpec& trainable, const Experiment& experiment, std::u
       {"stop_grace", experiment.stop_grace.count()},
       {"kill_grace", experiment.kill_grace.count()},
       {"node_timeout", experiment.node_timeout.count()},
+      {"driver_grace", experiment.driver_grace.count()},
   };
   const std::vector<std::string> constraints = experiment.space.constraints();
   if (!constraints.empty()) definition["constraints"] = constraints;
@@ -220,7 +221,9 @@ void go_on(const TrainableSpec& trainable, Experiment& experiment, const store::
   setup.reopened = past.reopened();
   setup.journal = store::Journal::open(setup.info.path, mode.mode);
   // Nothing goes before the journal is known to be whole.
-  for (std::string& line : clean_directories(*setup.past, setup.info.path)) {
+  const bool may_run = options.driver_grace > Time(0) && !options.fixed_cluster;
+  for (std::string& line : clean_directories(*setup.past, setup.info.path,
+                                             may_run ? OfRunning::keep : OfRunning::remove)) {
     setup.notes.push_back(std::move(line));
   }
   setup.journal->set_experiment(row_of(setup.info));
@@ -247,6 +250,7 @@ ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& expe
   setup.reuse_workers = experiment.reuse_workers;
   setup.cluster = experiment.cluster;
   setup.node_timeout = experiment.node_timeout;
+  setup.driver_grace = experiment.driver_grace;
   setup.exit_on_signal = experiment.exit_on_signal;
   setup.verbosity = experiment.verbosity;
   setup.show_output = experiment.show_output;

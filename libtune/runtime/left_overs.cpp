@@ -24,8 +24,11 @@ std::optional<TrialId> trial_named(const std::string& directory) {
 
 class LeftOvers {
  public:
-  LeftOvers(const store::JournalReader& reader, const fs::path& experiment)
-      : reader_(reader), experiment_(experiment), checkpoints_(experiment) {}
+  LeftOvers(const store::JournalReader& reader, const fs::path& experiment, OfRunning of_running)
+      : reader_(reader),
+        experiment_(experiment),
+        checkpoints_(experiment),
+        of_running_(of_running) {}
 
   std::vector<std::string> clean() {
     reader_.for_each_trial([&](const store::TrialRow& trial) {
@@ -33,6 +36,7 @@ class LeftOvers {
       sets_aside_ = sets_aside_ || is_behind(trial);
     });
     reader_.for_each_trial([&](const store::TrialRow& trial) {
+      if (of_running_ == OfRunning::keep && trial.state == TrialState::running) return;
       sets_aside_ ? set_checkpoints_aside(trial) : remove_checkpoints(trial);
     });
     for (const fs::path& trial : unknown_trials()) {
@@ -136,6 +140,7 @@ class LeftOvers {
   const fs::path& experiment_;
   const store::CheckpointStore checkpoints_;
   std::set<TrialId> known_;
+  const OfRunning of_running_;
   bool sets_aside_ = false;
   std::vector<std::string> lines_;
 };
@@ -143,8 +148,8 @@ class LeftOvers {
 }  // namespace
 
 std::vector<std::string> clean_directories(const store::JournalReader& reader,
-                                           const fs::path& experiment) {
-  return LeftOvers(reader, experiment).clean();
+                                           const fs::path& experiment, OfRunning of_running) {
+  return LeftOvers(reader, experiment, of_running).clean();
 }
 
 }  // namespace tune::runtime

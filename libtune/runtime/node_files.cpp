@@ -90,6 +90,10 @@ void NodeFiles::forget(const engine::CheckpointLocation& checkpoint) {
   kept_.forget(place_of(checkpoint.trial_name, checkpoint.directory_name));
 }
 
+void NodeFiles::take_from(const FileServerActor& driver_files) {
+  setup_.driver_files = driver_files;
+}
+
 // ---- To the node ----
 
 void NodeFiles::bring(const engine::Launch& launch, Done done) {
@@ -219,10 +223,7 @@ void NodeFiles::on_packed(TrialId id, std::uint32_t incarnation, const std::stri
   const RemoveDirectory removal{setup_.experiment / directory};
   if (answer.error) {
     agent_->send(setup_.packer, removal);
-    return on_delivered(
-        id, incarnation, is_end,
-        Error{answer.error->code, "node " + setup_.node_name + ": cannot send what trial " +
-                                      trial->name + " wrote: " + answer.error->message});
+    return on_delivered(id, incarnation, is_end, packing_fault(trial->name, *answer.error));
   }
   if (answer.packed.is_empty) return on_delivered(id, incarnation, is_end, std::nullopt);
   send({.directory = directory, .incarnation = incarnation},
@@ -232,6 +233,32 @@ void NodeFiles::on_packed(TrialId id, std::uint32_t incarnation, const std::stri
          if (found != nullptr && !fault) found->read = read;
          on_delivered(id, incarnation, is_end, fault);
        });
+}
+
+Error NodeFiles::packing_fault(const std::string& trial_name, const Error& error) const {
+  return {error.code, "node " + setup_.node_name + ": cannot send what trial " + trial_name +
+                          " wrote: " + error.message};
+}
+
+void NodeFiles::deliver_worker(const std::string& trial_name, std::uint32_t incarnation,
+                               std::size_t rank, Done done) {
+  const std::string package = std::string(store::package_prefix) + std::to_string(incarnation) +
+                              "_worker_" + std::to_string(rank);
+  const std::string directory = place_of(trial_name, package);
+  agent_->request(setup_.packer, caf::infinite, PackWorker{trial_name, package, rank})
+      .then(
+          [=, this](const TrialPacked& answer) {
+            if (answer.error) return done(packing_fault(trial_name, *answer.error));
+            if (answer.packed.is_empty) return done(std::nullopt);
+            send({.directory = directory, .incarnation = incarnation},
+                 [=, this](const std::optional<Error>& fault) {
+                   agent_->send(setup_.packer, RemoveDirectory{setup_.experiment / directory});
+                   done(fault);
+                 });
+          },
+          [=, this](const caf::error& error) {
+            done(packing_fault(trial_name, {ErrorCode::io, agent_->system().render(error)}));
+          });
 }
 
 // What did not get through on the way is tried again with the next checkpoint, or at the end.

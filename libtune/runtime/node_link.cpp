@@ -23,8 +23,6 @@
 namespace tune::runtime {
 namespace {
 
-/// Until the driver has said how long a silence may last.
-constexpr std::chrono::seconds offer_time{10};
 /// How long the end waits for the driver to have heard of it.
 constexpr std::chrono::seconds last_words_time{2};
 
@@ -55,24 +53,30 @@ NodeLinkActor::behavior_type NodeLink::make_behavior(NodeLinkSetup setup) {
   send(setup_.node);
   self_->delayed_send(self_, heartbeat_.interval(), HeartbeatDue{});
   return {
-      [this](const NodeHello&) { send(NodeReady{shares_files_}); },
+      [this](const NodeHello&) {
+        send(NodeReady{shares_files_, {}});
+      },
       [this](NodeNews& news) { on(news); },
-      [this](NodeWarning& warning) { send(std::move(warning)); },
-      [this](NodeNote& note) { send(std::move(note)); },
-      [this](NodeLetter& letter) { send(std::move(letter)); },
+      [this](NodeWarning& warning) { tell(std::move(warning)); },
+      [this](NodeNote& note) { tell(std::move(note)); },
+      [this](NodeLetter& letter) {
+        is_part_of_gangs_ = true;
+        send(std::move(letter));
+      },
       [this](const NodeFrame& frame) { on(frame); },
       [this](const HeartbeatDue&) { look(); },
       [this](const NodeLeaves& leaves) { leave(leaves); },
       [this](const FilesAt& files) {
-        if (!has_agent_) driver_files_ = files.server;
+        if (!is_joined_) driver_files_ = files.server;
       },
+      [this](const DriverFound& found) { meet(found); },
       [this](FilesReady& files) { return pass_on(files); },
   };
 }
 
 void NodeLink::on(const NodeFrame& frame) {
   const auto sender = caf::actor_cast<FrameActor>(self_->current_sender());
-  if (!sender) return;
+  if (!sender || !is_connected_) return;
   if (sender != peer_) {
     // The gate has handed this node on.
     if (peer_ != setup_.gate) return;
@@ -94,9 +98,8 @@ void NodeLink::on(ToNode message) {
   std::visit(
       [this](auto& m) {
         using Message = std::decay_t<decltype(m)>;
-        if constexpr (std::is_same_v<Message, NodeOffer>) {
-          on(m);
-        } else if constexpr (std::is_same_v<Message, FilesTaken>) {
+        if constexpr (std::is_same_v<Message, NodeOffer> || std::is_same_v<Message, FilesTaken> ||
+                      std::is_same_v<Message, NodeWelcome> || std::is_same_v<Message, NodeTurn>) {
           on(m);
         } else if constexpr (std::is_same_v<Message, NodeRefusal>) {
           end(NodeSessionOver::End::refused, m.reason);
@@ -110,6 +113,7 @@ void NodeLink::on(ToNode message) {
           self_->request(agent_, std::chrono::seconds(10), m)
               .then([this](const NodePong& pong) { send(pong); }, [](const caf::error&) {});
         } else {
+          is_part_of_gangs_ |= std::is_same_v<Message, NodeLetter>;
           if (has_agent_) self_->send(agent_, std::move(m));
         }
       },
@@ -117,10 +121,12 @@ void NodeLink::on(ToNode message) {
 }
 
 void NodeLink::on(const NodeOffer& offer) {
-  if (has_agent_) return;
+  if (has_agent_) return hand_over(offer);
   try {
     require_offer(offer);
     start_agent(offer);
+    offer_ = offer;
+    if (offer.driver_grace.count() > 0) held_.emplace();
   } catch (const std::exception& error) {
     return end(NodeSessionOver::End::refused, error.what(), NodeRefusal{error.what()});
   }
@@ -197,22 +203,66 @@ void NodeLink::end_files() {
 
 caf::typed_response_promise<FilesTaken> NodeLink::pass_on(FilesReady& files) {
   auto promise = self_->make_response_promise<FilesTaken>();
-  if (over_) {
-    promise.deliver(FilesTaken{files.directory, "the connection to the driver is over"});
+  if (over_ || is_refused(files)) {
+    promise.deliver(FilesTaken{files.directory, over_ ? "the connection to the driver is over"
+                                                      : "the driver does not want it"});
     return promise;
   }
-  on_their_way_.insert_or_assign(files.directory, promise);
-  send(std::move(files));
+  on_their_way_.insert_or_assign(files.directory, FilesOnTheirWay{files, promise});
+  if (is_joined_) send(std::move(files));
   return promise;
 }
 
 void NodeLink::on(const FilesTaken& taken) {
   auto way = on_their_way_.extract(taken.directory);
-  if (!way.empty()) way.mapped().deliver(taken);
+  if (!way.empty()) way.mapped().promise.deliver(taken);
+}
+
+void NodeLink::on(NodeWelcome& welcome) {
+  is_joined_ = true;
+  is_part_of_gangs_ = false;
+  if (!has_agent_) return;
+  std::vector<engine::Adopt> adopted = std::exchange(welcome.adopted, {});
+  self_->send(agent_, std::move(welcome));
+  if (!held_) return;
+  NodeTurn turn;
+  for (const engine::Adopt& run : adopted) {
+    turn.acknowledgements.push_back({run.node, run.trial, run.incarnation, run.next});
+  }
+  const std::vector<engine::HeldRun> refused = held_->drop_all_but(adopted);
+  on(turn);
+  end_refused(refused);
+  go_on_with_driver();
+}
+
+void NodeLink::on(NodeTurn& turn) {
+  if (!has_agent_) return;
+  if (!refused_.empty()) {
+    held_turns_.push_back(std::move(turn));
+    return;
+  }
+  if (held_) {
+    for (const NodeCommand& command : turn.commands) {
+      const auto* const launch = std::get_if<engine::Launch>(&command);
+      if (launch == nullptr) continue;
+      held_->launch(launch->trial, launch->incarnation);
+      is_part_of_gangs_ |= !launch->workers.empty();
+    }
+    for (const Acknowledgement& credit : turn.acknowledgements) held_->acknowledge(credit);
+  }
+  self_->send(agent_, std::move(turn));
 }
 
 void NodeLink::on(NodeNews& news) {
   if (over_) return;
+  if (!refused_.empty()) {
+    std::erase_if(news.messages, [this](const auto& message) { return is_refused(message); });
+  }
+  if (held_) held_->keep(news.messages);
+  if (is_joined_) send_all(std::move(news));
+}
+
+void NodeLink::send_all(NodeNews news) {
   auto begin = news.messages.begin();
   while (begin != news.messages.end()) {
     const auto left = static_cast<std::size_t>(news.messages.end() - begin);
@@ -256,9 +306,9 @@ void NodeLink::on_down(const caf::down_msg& down) {
     }
     return quit_if_done();
   }
-  if (down.source != peer_.address()) return;  // the gate, whose part is over
+  if (!is_connected_ || down.source != peer_.address()) return;  // the gate, whose part is over
   waits_for_peer_ = is_connected_ = false;
-  end(NodeSessionOver::End::lost, "the connection to the driver broke");
+  lose_driver("the connection to the driver broke");
   quit_if_done();
 }
 
@@ -268,8 +318,14 @@ void NodeLink::look() {
     waits_for_peer_ = false;
     return quit_if_done();
   }
-  if (heartbeat_.is_lost(self_->clock().now())) {
-    return end(NodeSessionOver::End::lost, "nothing was heard of the driver for too long");
+  if (adrift_until_ && *adrift_until_ <= self_->clock().now()) {
+    return end(NodeSessionOver::End::lost, "no driver came back within " +
+                                               core::number_text(offer_.driver_grace.count()) +
+                                               " s (driver_grace)");
+  }
+  if (is_connected_ && heartbeat_.is_lost(self_->clock().now())) {
+    lose_driver("nothing was heard of the driver for too long");
+    if (over_) return;
   }
   // What its trials have saved counts only at the driver; and the news of it follows the files.
   const bool was_quiet = std::exchange(is_quiet_, on_their_way_.empty());
@@ -280,7 +336,9 @@ void NodeLink::look() {
 }
 
 void NodeLink::leave(NodeLeaves leaves) {
-  if (!has_agent_) return end(NodeSessionOver::End::left, leaves.reason, leaves);
+  if (!has_agent_ || adrift_until_) {
+    return end(NodeSessionOver::End::left, leaves.reason, leaves);
+  }
   if (leaves_ || over_) return;
   // An infinite grace is no time of the clock.
   constexpr std::chrono::duration<double> longest = std::chrono::hours(24);
@@ -295,7 +353,7 @@ void NodeLink::leave(NodeLeaves leaves) {
 }
 
 void NodeLink::send(const ToDriver& message) {
-  if (over_) return;
+  if (over_ || !is_connected_) return;
   for (NodeFrame& frame : to_frames(to_json(message))) self_->send(peer_, std::move(frame));
 }
 
@@ -303,9 +361,10 @@ void NodeLink::end(NodeSessionOver::End end, std::string reason,
                    const std::optional<ToDriver>& farewell) {
   if (over_) return;
   farewell_ = farewell;
+  adrift_until_.reset();
   over_ = NodeSessionOver{end, std::move(reason)};
-  for (auto& [directory, promise] : std::exchange(on_their_way_, {})) {
-    promise.deliver(FilesTaken{directory, "the connection to the driver is over"});
+  for (auto& [directory, way] : std::exchange(on_their_way_, {})) {
+    way.promise.deliver(FilesTaken{directory, "the connection to the driver is over"});
   }
   if (has_agent_ && end == NodeSessionOver::End::over) {
     self_->send(agent_, EndNode{});
@@ -317,6 +376,7 @@ void NodeLink::end(NodeSessionOver::End end, std::string reason,
 
 void NodeLink::say_farewell() {
   const ToDriver farewell = *std::exchange(farewell_, {});
+  if (!is_connected_) return;
   for (NodeFrame& frame : to_frames(to_json(farewell))) self_->send(peer_, std::move(frame));
   // The driver's end goes once it has heard that.
   waits_for_peer_ = is_connected_;

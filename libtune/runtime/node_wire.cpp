@@ -76,6 +76,7 @@ NodeOffer offer_from(const Json& json) {
   json.at("at_end").get_to(offer.checkpoint.at_end);
   json.at("resume_from").get_to(offer.resume_from);
   offer.node_timeout = Seconds(json.at("node_timeout").get<double>());
+  offer.driver_grace = Seconds(json.at("driver_grace").get<double>());
   json.at("token_path").get_to(offer.token_path);
   json.at("token").get_to(offer.token_content);
   return offer;
@@ -150,11 +151,18 @@ struct ToNodeFields {
             {"at_end", m.checkpoint.at_end},
             {"resume_from", m.resume_from},
             {"node_timeout", m.node_timeout.count()},
+            {"driver_grace", m.driver_grace.count()},
             {"token_path", m.token_path},
             {"token", m.token_content}};
   }
   Json operator()(const NodeRefusal& m) const { return {{"reason", m.reason}}; }
-  Json operator()(const NodeWelcome& m) const { return {{"node", m.node.value()}}; }
+  Json operator()(const NodeWelcome& m) const {
+    Json adopted = Json::array();
+    for (const engine::Adopt& run : m.adopted) {
+      adopted.push_back({run.trial.value(), run.incarnation, run.next});
+    }
+    return {{"node", m.node.value()}, {"adopted", std::move(adopted)}};
+  }
   Json operator()(const NodeTurn& m) const {
     Json commands = Json::array();
     for (const NodeCommand& command : m.commands) commands.push_back(command_to_json(command));
@@ -188,7 +196,11 @@ struct ToDriverFields {
             {"trainables", m.trainables},
             {"experiment", m.experiment}};
   }
-  Json operator()(const NodeReady& m) const { return {{"shares_files", m.shares_files}}; }
+  Json operator()(const NodeReady& m) const {
+    Json held = Json::array();
+    for (const engine::HeldRun& run : m.held) held.push_back({run.trial.value(), run.incarnation});
+    return {{"shares_files", m.shares_files}, {"held", std::move(held)}};
+  }
   Json operator()(const NodeRefusal& m) const { return {{"reason", m.reason}}; }
   Json operator()(const NodeNews& m) const {
     Json messages = Json::array();
@@ -206,6 +218,23 @@ struct ToDriverFields {
             {"files", manifest_to_json(m.files)}};
   }
 };
+
+NodeWelcome welcome_from(const Json& json) {
+  NodeWelcome welcome{NodeId(json.at("node").get<std::uint64_t>())};
+  for (const Json& run : json.at("adopted")) {
+    welcome.adopted.push_back(
+        {TrialId(run.at(0).get<std::uint64_t>()), run.at(1), welcome.node, run.at(2)});
+  }
+  return welcome;
+}
+
+NodeReady ready_from(const Json& json) {
+  NodeReady ready{json.at("shares_files")};
+  for (const Json& run : json.at("held")) {
+    ready.held.push_back({TrialId(run.at(0).get<std::uint64_t>()), run.at(1)});
+  }
+  return ready;
+}
 
 NodeTurn turn_from(const Json& json) {
   NodeTurn turn;
@@ -281,7 +310,7 @@ ToNode to_node_from_json(const Json& json) {
     case 1:
       return NodeRefusal{json.at("reason")};
     case 2:
-      return NodeWelcome{NodeId(json.at("node").get<std::uint64_t>())};
+      return welcome_from(json);
     case 3:
       return turn_from(json);
     case 4:
@@ -304,7 +333,7 @@ ToDriver to_driver_from_json(const Json& json) {
     case 0:
       return introduction_from(json);
     case 1:
-      return NodeReady{json.at("shares_files")};
+      return ready_from(json);
     case 2:
       return NodeRefusal{json.at("reason")};
     case 3:

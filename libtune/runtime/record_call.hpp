@@ -15,6 +15,7 @@ struct RecordCall {
     hub.trial_added(r.trial, r.name, r.config);
   }
   void operator()(TrialInfo& trial) const { hub.trial_started(std::move(trial)); }
+  void operator()(TrialAdopted& start) const { hub.trial_started(std::move(start.trial)); }
   void operator()(const engine::RecordResult& r) const {
     hub.result(r.trial, r.incarnation, r.result);
   }

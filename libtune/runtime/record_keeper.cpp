@@ -86,6 +86,8 @@ void RecordKeeper::on(const TrialInfo& start) {
   journal_.set_state(start.id, start.incarnation, TrialState::running, {}, {});
 }
 
+void RecordKeeper::on(const TrialAdopted&) {}  // it is there
+
 void RecordKeeper::on(const engine::RecordResult& record) {
   store::ResultRow row{record.trial, record.incarnation, record.result, record.result.done, {}};
   if (is_plain_) {

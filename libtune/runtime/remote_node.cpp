@@ -173,6 +173,7 @@ void RemoteNode::join(const NodeReady& ready) {
                   setup_.node.capacity, NodeActor(self_), setup_.node.labels};
   hello.is_local = false;
   hello.shares_files = ready.shares_files;
+  hello.held = ready.held;
   self_->send(setup_.driver, std::move(hello));
 }
 

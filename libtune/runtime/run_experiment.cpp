@@ -196,6 +196,7 @@ void Run::open_gate(const ExperimentSetup& setup, const DriverActor& driver) {
   offer.checkpoint = setup.checkpoint;
   offer.resume_from = setup.resume_from.string();
   offer.node_timeout = setup.node_timeout;
+  offer.driver_grace = setup.driver_grace;
   offer.token_path = token_->path().string();
   offer.token_content = token_->content();
   gate_ = watch(system_.spawn(keep_gate, NodeGateSetup{driver, std::move(offer), files_}));

@@ -52,10 +52,13 @@ class NodeProcess {
   [[nodiscard]] NodeIntroduction introduce() const;
   /// Connects, and serves until it is over; without a driver at once.
   [[nodiscard]] NodeSessionOver serve_driver();
-  [[nodiscard]] NodeSessionOver serve_gate(caf::actor_system& system, const FrameActor& gate,
+  [[nodiscard]] NodeSessionOver serve_gate(caf::actor_system& system, DriverConnection connection,
                                            const std::shared_ptr<ProcessStage>& stage);
   void tidy(const NodeSessionOver& over);
   void on_signal(int signal);
+  /// To another driver that takes over, from the system that what runs here already has.
+  [[nodiscard]] std::optional<DriverConnection> reconnect(caf::actor_system& system) const;
+  [[nodiscard]] std::chrono::milliseconds next_pause();
   /// False if a signal came.
   bool pause();
   void say(const std::string& text) const;
@@ -103,11 +106,21 @@ void NodeProcess::on_signal(int signal) {
   if (link_) caf::anon_send(link_, NodeLeaves{"it got " + reason});
 }
 
+std::chrono::milliseconds NodeProcess::next_pause() {
+  return std::exchange(pause_, std::min(pause_ * 2, longest_pause));
+}
+
 bool NodeProcess::pause() {
   std::unique_lock lock(mutex_);
-  has_signal_.wait_for(lock, pause_, [this] { return signal_ != 0; });
-  pause_ = std::min(pause_ * 2, longest_pause);
+  has_signal_.wait_for(lock, next_pause(), [this] { return signal_ != 0; });
   return signal_ == 0;
+}
+
+std::optional<DriverConnection> NodeProcess::reconnect(caf::actor_system& system) const {
+  auto socket = find_driver(options_.driver);
+  if (!socket) return std::nullopt;
+  auto connection = connect_to_driver(system, std::move(*socket), options_.tls);
+  return connection ? std::optional(std::move(*connection)) : std::nullopt;
 }
 
 void NodeProcess::say(const std::string& text) const {
@@ -120,23 +133,43 @@ void NodeProcess::wait_for_driver(const std::string& reason) {
   say("waits for a driver at " + options_.driver.text() + ": " + reason);
 }
 
-NodeSessionOver NodeProcess::serve_gate(caf::actor_system& system, const FrameActor& gate,
+NodeSessionOver NodeProcess::serve_gate(caf::actor_system& system, DriverConnection connection,
                                         const std::shared_ptr<ProcessStage>& stage) {
   caf::scoped_actor self(system);
-  NodeLinkSetup setup{
-      gate, caf::actor_cast<caf::actor>(self), introduction_, stage, options_.is_shown, scratch_,
-      kept_};
+  NodeLinkSetup setup{connection.gate,
+                      caf::actor_cast<caf::actor>(self),
+                      introduction_,
+                      stage,
+                      options_.is_shown,
+                      scratch_,
+                      kept_};
   {
     const std::lock_guard lock(mutex_);
     if (signal_ != 0) return {End::left, {}};
     link_ = self->spawn<caf::monitored>(link_node, std::move(setup));
   }
   std::optional<NodeSessionOver> over;
+  bool is_adrift = false;
+  const auto on_over = [&](NodeSessionOver& message) { over = std::move(message); };
+  const auto on_down = [&](const caf::down_msg& down) {
+    over = NodeSessionOver{End::fault, system.render(down.reason)};
+  };
+  const auto on_adrift = [&](const NodeAdrift&) {
+    is_adrift = true;
+    connection.end();
+  };
   while (!over) {
-    self->receive([&](NodeSessionOver& message) { over = std::move(message); },
-                  [&](const caf::down_msg& down) {
-                    over = NodeSessionOver{End::fault, system.render(down.reason)};
-                  });
+    if (!is_adrift) {
+      self->receive(on_over, on_down, on_adrift);
+    } else if (auto found = reconnect(system)) {
+      is_adrift = false;
+      pause_ = first_pause;
+      connection = std::move(*found);
+      caf::anon_send(link_, DriverFound{connection.gate});
+    } else {
+      self->receive(
+          on_over, on_down, on_adrift, caf::after(next_pause()) >> [] {});
+    }
   }
   const std::lock_guard lock(mutex_);
   link_ = nullptr;
@@ -154,17 +187,18 @@ NodeSessionOver NodeProcess::serve_driver() {
   const auto stage = std::make_shared<ProcessStage>();
   NodeConfig config;
   caf::actor_system system(config);
-  const auto gate = connect_to_driver(system, std::move(*socket), options_.tls);
-  if (!gate && gate.error().code == ErrorCode::refused) {
-    return {End::refused, "the driver at " + options_.driver.text() + ": " + gate.error().message};
+  auto connection = connect_to_driver(system, std::move(*socket), options_.tls);
+  if (!connection && connection.error().code == ErrorCode::refused) {
+    return {End::refused,
+            "the driver at " + options_.driver.text() + ": " + connection.error().message};
   }
-  if (!gate) {
-    wait_for_driver(gate.error().message);
+  if (!connection) {
+    wait_for_driver(connection.error().message);
     return {End::lost, {}};
   }
   waiting_reason_.clear();
   pause_ = first_pause;
-  return serve_gate(system, gate.value(), stage);
+  return serve_gate(system, std::move(*connection), stage);
 }
 
 // A driver that comes back finds what it had brought here.

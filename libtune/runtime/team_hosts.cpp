@@ -38,8 +38,20 @@ void TeamHosts::on_worker_news(const TrialNews& news) {
   const auto* ended = std::get_if<engine::Ended>(&last.report);
   if (ended == nullptr) return;
   const MemberId member{{last.trial, last.incarnation}, *news.rank};
+  const auto found = members_.find(member);
+  if (setup_.files == nullptr || found == members_.end()) return end_member(member, ended->message);
+  setup_.files->deliver_worker(
+      found->second.trial_name, last.incarnation, member.rank,
+      [this, member, how = ended->message](const std::optional<Error>& fault) {
+        if (fault) agent_->send(setup_.driver, NodeWarning{fault->message});
+        end_member(member, how);
+        setup_.on_ended();
+      });
+}
+
+void TeamHosts::end_member(const MemberId& member, const std::string& how) {
   members_.erase(member);
-  books_.on_member_end(member, ended->message);
+  books_.on_member_end(member, how);
 }
 
 void TeamHosts::on(const NodeLetter& letter) {
@@ -92,17 +104,17 @@ std::optional<std::string> TeamHosts::start_member(const MemberId& member,
   run.launch.trial_name = start.trial_name;
   run.launch.grant = start.grant;
   run.place = TeamPlace{member.rank, start.size};
-  members_[member] = setup_.pool->start(std::move(run));
+  members_[member] = {setup_.pool->start(std::move(run)), start.trial_name};
   return std::nullopt;
 }
 
 void TeamHosts::tell_member(const MemberId& member, Json body) {
-  agent_->send(members_.at(member), TeamMail{member.team.trial, member.team.incarnation, true,
-                                             member.rank, std::move(body)});
+  agent_->send(members_.at(member).host, TeamMail{member.team.trial, member.team.incarnation, true,
+                                                  member.rank, std::move(body)});
 }
 
 void TeamHosts::stop_member(const MemberId& member, bool at_once) {
-  const HostActor& host = members_.at(member);
+  const HostActor& host = members_.at(member).host;
   TrialOrders orders;
   orders.orders.emplace_back(
       engine::Stop{member.team.trial, member.team.incarnation, node_, false});

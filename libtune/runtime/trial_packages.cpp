@@ -20,6 +20,10 @@ PackerActor::behavior_type pack_trials(PackerActor::pointer self,
         if (!packed) return TrialPacked{{}, packed.error()};
         return TrialPacked{*packed};
       },
+      [=](const PackWorker& order) {
+        auto packed = store::pack_worker(experiment / order.trial_name, order.package, order.rank);
+        return packed ? TrialPacked{*packed} : TrialPacked{{}, packed.error()};
+      },
       [](const RemoveDirectory& order) {
         std::error_code ignored;  // it costs room here, until the node ends
         std::filesystem::remove_all(order.path, ignored);

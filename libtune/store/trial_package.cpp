@@ -32,6 +32,10 @@ bool is_of_training_code(const std::string& name) {
          std::find(others.begin(), others.end(), name) == others.end();
 }
 
+bool travels_at_end(const std::string& name) {
+  return is_of_training_code(name) && name != workers_directory;
+}
+
 /// The driver's own file of events is not replaced by another's of the same name.
 bool is_file_of_events(const std::string& name) { return name.starts_with("events.out.tfevents."); }
 
@@ -95,7 +99,7 @@ Expected<bool> pack_files(const fs::path& trial, const fs::path& package) {
   std::error_code error;
   for (fs::directory_iterator it(trial, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (is_of_training_code(name) && !it->is_symlink(error)) names.push_back(name);
+    if (travels_at_end(name) && !it->is_symlink(error)) names.push_back(name);
   }
   if (error) return errno_error("cannot read", trial, error.value());
   if (names.empty()) return false;
@@ -220,6 +224,22 @@ Expected<PackedTrial> pack_trial(const fs::path& trial, const std::string& packa
     if (takes_files) fs::remove(trial / name, error);
   }
   return packed;
+}
+
+Expected<PackedTrial> pack_worker(const fs::path& trial, const std::string& package,
+                                  std::size_t rank) {
+  const fs::path printed = trial / workers_directory / std::to_string(rank);
+  std::error_code error;
+  if (!fs::is_directory(printed, error)) return PackedTrial{.is_empty = true};
+  const fs::path directory = trial / package;
+  if (const auto removed = remove_directory(directory); !removed) return removed.error();
+  const fs::path place = directory / files_in_package / workers_directory;
+  fs::create_directories(place, error);
+  if (error) return errno_error("cannot make", place, error.value());
+  fs::rename(printed, place / std::to_string(rank), error);
+  if (error) return errno_error("cannot move", printed, error.value());
+  if (const auto removed = remove_links(place); !removed) return removed.error();
+  return PackedTrial{};
 }
 
 Expected<void> unpack_trial(const fs::path& trial, const std::string& package) {

@@ -50,6 +50,41 @@ TEST_CASE("a node that was cut off is fenced, and welcome again once the cable i
   cluster.check_sound();
 }
 
+TEST_CASE(
+    "a node that was cut off, and holds on to what runs there, is told that it runs elsewhere",
+    "[cluster][grace]") {
+  const TwoHosts hosts;
+  if (!hosts.is_there()) return skip_test("no network namespaces");
+  Cluster cluster(1, 12);
+  cluster.set_host("10.213.0.1");
+  cluster.let_trials_reach(3);
+  const auto driver = cluster.start_driver(
+      {"--tune-no-local", "--tune-insecure", "--tune-node-timeout=2", "--tune-driver-grace=1000"},
+      hosts.on_a());
+  const auto far = cluster.start_node({}, 1, hosts.on_b());
+  REQUIRE(cluster.wait_for_rows(0, 3));
+  const auto near = cluster.start_node({}, 1, hosts.on_a());
+  REQUIRE(cluster.wait_for_join(*near));
+
+  REQUIRE(hosts.cut());
+  const std::string process = "process " + std::to_string(far->pid()) + ")";
+  REQUIRE(cluster.wait_for_log(process + " is lost: nothing was heard of it for 2 s"));
+  REQUIRE(Cluster::wait_for(far->error_file(), "1 trial goes on"));
+  cluster.let_trials_reach(8);
+  REQUIRE(cluster.wait_for_rows(0, 8));
+
+  REQUIRE(hosts.heal());
+  REQUIRE(Cluster::wait_for(far->error_file(), "has taken 0 trials over"));
+  near->kill();  // the trial must go back
+  cluster.let_trials_reach(100);
+  CHECK(driver->read_line() == "1 of 1");
+  CHECK(driver->wait() == 0);
+  CHECK(far->wait() == 0);
+  CHECK(iterations(cluster.rows(0)) == counted_to(12));
+  CHECK(nodes_of({cluster.rows(0).back()}) == std::set<std::int64_t>{far->pid()});
+  cluster.check_sound();
+}
+
 /// What a slow way between driver and node must not change.
 void check_nothing_lost(const Cluster& cluster, int samples, int steps) {
   CHECK_THAT(cluster.log(), !Contains("is lost"));

@@ -1,6 +1,8 @@
 // Trials whose parallel workers are on several nodes: real processes on this machine.
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -12,6 +14,7 @@
 #include <catch2/catch.hpp>
 
 #include "cluster.hpp"
+#include "support/skip.hpp"
 
 namespace tune::test {
 namespace {
@@ -49,6 +52,27 @@ class GangCluster : public Cluster {
     nodes_[name] = start_node({}, cpus, {"/usr/bin/env", "NODE=" + name});
     REQUIRE(wait_for_join(*nodes_[name]));
     return *nodes_[name];
+  }
+  /// One that does not see the experiment's directory.
+  void start_far(const std::string& name) {
+    std::filesystem::create_directory(experiment());
+    const std::filesystem::path scratch = storage() / ("scratch_" + name);
+    std::filesystem::create_directory(scratch);
+    const std::string script =
+        "mount -t tmpfs -o ro none '" + experiment().string() + R"(' && exec env "$0" "$@")";
+    nodes_[name] = start_node({"--tune-scratch=" + scratch.string()}, 1,
+                              {"/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "NODE=" + name});
+    REQUIRE(wait_for_join(*nodes_[name]));
+  }
+  [[nodiscard]] static bool can_hide() {
+    return std::system("unshare -m sh -c 'mount -t tmpfs none /tmp' > /dev/null 2>&1") == 0;
+  }
+  [[nodiscard]] std::filesystem::path trial(int id) const {
+    const std::string prefix = "0000" + std::to_string(id);
+    for (const auto& entry : std::filesystem::directory_iterator(experiment())) {
+      if (entry.path().filename().string().starts_with(prefix)) return entry.path();
+    }
+    return {};
   }
   ProgramRun& node(const std::string& name) { return *nodes_.at(name); }
   /// All others end well.
@@ -142,6 +166,32 @@ TEST_CASE("the driver's machine and a node share a gang", "[gangs]") {
       CHECK(words_of(row.at("nodes")) == std::vector<std::string>{"a", "driver"});
     }
     check_exact(cluster.rows(trial));
+  }
+  cluster.check_ends();
+}
+
+TEST_CASE("what workers print arrives from nodes that do not see the driver's files",
+          "[gangs][travel]") {
+  const Gangs gangs = GENERATE(Gangs{.workers = 2}, Gangs{.workers = 2, .strategy = "pack"});
+  GangCluster cluster(/*samples=*/2, /*steps=*/3, gangs);
+  if (!cluster.can_hide()) return skip_test("no mount namespaces");
+  const auto driver = cluster.start_lone_driver();
+  for (const char* name : {"a", "b", "c"}) cluster.start_far(name);
+  CHECK(driver->read_line() == "2 of 2");
+  CHECK(driver->wait() == 0);
+  for (const int trial : {0, 1}) {
+    CHECK(iterations(cluster.rows(trial)) == counted_to(3));
+    for (const int rank : {0, 1}) {
+      std::string printed;
+      for (int step = 1; step <= 3; ++step) {
+        printed += "worker and step " + std::to_string(rank) + " " + std::to_string(step) + "\n";
+      }
+      CHECK(read_text(cluster.trial(trial) / "workers" / std::to_string(rank) / "stdout") ==
+            printed);
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(cluster.trial(trial))) {
+      CHECK_THAT(entry.path().filename().string(), !Contains("outgoing"));
+    }
   }
   cluster.check_ends();
 }

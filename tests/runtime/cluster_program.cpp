@@ -2,7 +2,8 @@
 //   cluster_program STORAGE SAMPLES STEPS [WORD]... --tune-listen=... | --tune-join=...
 // A trial takes no step beyond the number in STORAGE/limit, if there is such a file, until it is
 // told to end. Words: "rarely": trials save only when they are told to; "deaf": they do not hear
-// it; "licence": each needs one; "children": each starts a program that never ends.
+// it; "licence": each needs one; "children": each starts a program that never ends; "marks": each
+// says in STORAGE/reached_<its worker's process> which step it is in.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,9 @@ class Paced : public tune::Trainable {
   void setup(const tune::Config& config) override {
     limit_ = config["storage"].get<std::string>() + "/limit";
     is_deaf_ = config["deaf"].get<bool>();
+    if (config["marks"].get<bool>()) {
+      mark_ = config["storage"].get<std::string>() + "/reached_" + std::to_string(::getpid());
+    }
     if (config["children"].get<bool>() && ::fork() == 0) {
       ::execl("/bin/sleep", "sleep", "1000", nullptr);
       ::_exit(1);
@@ -41,6 +45,7 @@ class Paced : public tune::Trainable {
   }
   tune::Metrics step() override {
     ++steps_;
+    if (!mark_.empty()) std::ofstream(mark_) << steps_;
     while (steps_ > limit() && (is_deaf_ || !context().should_stop())) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -63,6 +68,7 @@ class Paced : public tune::Trainable {
   }
 
   std::string limit_;
+  std::string mark_;
   bool is_deaf_ = false;
   std::int64_t steps_ = 0;
 };
@@ -83,6 +89,7 @@ int main(int argc, char** argv) {
       .space = {{"storage", tune::constant(argv[1])},
                 {"deaf", tune::constant(has("deaf"))},
                 {"children", tune::constant(has("children"))},
+                {"marks", tune::constant(has("marks"))},
                 {"x", tune::uniform(0, 1)}},
       .metric = "loss",
       .mode = tune::Mode::min,

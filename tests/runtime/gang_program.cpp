@@ -3,9 +3,9 @@
 // STORAGE/gang.json says what a gang is: {"workers": 2, "strategy": "spread", "numbers": 3,
 // "padding": 0}. In each step the workers meet at a barrier and add up vectors of that many
 // numbers; what they are asked and what they answer has so many bytes more. The worker whose rank
-// and step are in STORAGE/hold comes to the barrier once that file is gone. Each writes a line to
-// STORAGE/arrived before: the trial's number, its rank, the step, NODE of its environment, its
-// process.
+// and step are in STORAGE/hold comes to the barrier once that file is gone. Each prints both, and
+// writes a line to STORAGE/arrived before: the trial's number, its rank, the step, NODE of its
+// environment, its process.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -50,6 +50,7 @@ std::vector<double> numbers_of(std::size_t rank, std::size_t count) {
 tune::Json meets(tune::TrialWorker& worker, const tune::Json& argument) {
   const auto storage = argument.at("storage").get<std::string>();
   const std::string place = std::to_string(worker.rank()) + " " + argument.at("step").dump();
+  std::cout << "worker and step " << place << std::endl;
   append_line(storage + "/arrived", argument.at("trial").get<std::string>() + " " + place + " " +
                                         node_name() + " " + std::to_string(::getpid()) + "\n");
   while (true) {

@@ -122,6 +122,39 @@ TEST_CASE("what trials of a node without the driver's files leave behind arrives
   cluster.check_sound();
 }
 
+TEST_CASE("without shared files a trial goes on where it is when the driver is back",
+          "[travel][grace]") {
+  FarCluster cluster(/*samples=*/2, /*steps=*/9);
+  if (!cluster.is_there()) return;
+  cluster.let_trials_reach(4);
+  const Cluster::Words grace{"--tune-driver-grace=100"};
+  auto driver = cluster.start_lone_driver(grace);
+  const auto node = cluster.start_far_node(0, /*cpus=*/2);
+  for (int round = 0; round < 2; ++round) {
+    for (int id = 0; id < 2; ++id) {
+      REQUIRE(cluster.wait_for_rows(id, static_cast<std::size_t>(4 + 2 * round)));
+    }
+    driver->kill();
+    (void)driver->wait();
+    REQUIRE(Cluster::wait_for(node->error_file(), "2 trials go on"));
+    cluster.let_trials_reach(6 + 2 * round);  // what it saves waits for the driver
+    driver = cluster.start_lone_driver(grace);
+  }
+  cluster.let_trials_reach(100);
+  CHECK(driver->read_line() == "2 of 2");
+  CHECK(driver->wait() == 0);
+  CHECK(node->wait() == 0);
+  const store::JournalReader journal(cluster.experiment());
+  for (int id = 0; id < 2; ++id) {
+    CHECK(iterations(cluster.rows(id)) == counted_to(9));
+    CHECK(journal.starts(TrialId{static_cast<std::uint64_t>(id)}).size() == 1);
+    CHECK(read_text(cluster.trial(id) / "stdout") == printed(cluster, id, 9));
+    CHECK(read_text(cluster.trial(id) / "checkpoint_000009" / "state") == "9");
+  }
+  CHECK(fs::is_empty(cluster.scratch(0)));
+  cluster.check_sound();
+}
+
 TEST_CASE("FA-12: without shared files a trial goes on at another node from what it had delivered",
           "[FA-12][travel]") {
   FarCluster cluster(/*samples=*/1, /*steps=*/8);

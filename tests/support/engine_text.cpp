@@ -253,6 +253,7 @@ std::string describe(const Command& command) {
           [](const Save& c) { return to_trial("save", c).text(); },
           [](const Pause& c) { return to_trial("pause", c).text(); },
           [](const Stop& c) { return to_trial("stop", c).add("save", c.save).text(); },
+          [](const Adopt& c) { return to_trial("adopt", c).add("next", c.next).text(); },
           [](const DeleteCheckpoint& c) {
             return Line("delete")
                 .add("checkpoint", c.checkpoint.trial_name + "/" + c.checkpoint.directory_name)
@@ -269,6 +270,7 @@ std::string describe(const Command& command) {
                 .text();
           },
           [](const RecordTrialStarted& c) { return describe_started(c.start); },
+          [](const RecordTrialAdopted& c) { return "adopted: " + describe_started(c.start); },
           [](const RecordResult& c) {
             return Line("record_result")
                 .add("trial", c.trial)

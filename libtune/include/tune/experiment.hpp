@@ -123,6 +123,9 @@ struct Experiment {
   std::chrono::duration<double> infeasible_timeout = std::chrono::minutes(10);
   /// A node that is silent for so long is lost: its trials go on elsewhere from their checkpoints.
   std::chrono::duration<double> node_timeout = std::chrono::seconds(15);
+  /// If the driver dies, so long nodes on other machines hold on to what runs there, and the driver
+  /// of the resumed experiment waits for them. 0: all of it goes back to its last checkpoint.
+  std::chrono::duration<double> driver_grace{0};
   ClusterOptions cluster = {};
 };
 

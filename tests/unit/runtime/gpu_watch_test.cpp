@@ -16,21 +16,14 @@ namespace {
 using namespace std::chrono_literals;
 
 AgentActor::behavior_type fake_agent(AgentActor::pointer, std::vector<GpusFree>* free) {
-  return {[](const NodeWelcome&) {},
-          [](const NodeTurn&) {},
-          [](const TrialNews&) {},
-          [](const FlushNews&) {},
-          [](const WorkerIdle&) {},
-          [](const WorkerDied&) {},
-          [](const WorkerGone&) {},
-          [=](const GpusFree& message) { free->push_back(message); },
-          [](const TeamMail&) {},
-          [](const NodeNote&) {},
-          [](const NodePing& ping) { return NodePong{ping.number}; },
-          [](const EndNode&) {},
-          [](const NodeLetter&) {},
-          [](const NodeGone&) {},
-          [](const LeaveNode&) {}};
+  return {[](const NodeWelcome&) {}, [](const NodeTurn&) {},
+          [](const TrialNews&) {},   [](const FlushNews&) {},
+          [](const WorkerIdle&) {},  [](const WorkerDied&) {},
+          [](const WorkerGone&) {},  [=](const GpusFree& message) { free->push_back(message); },
+          [](const TeamMail&) {},    [](const NodeNote&) {},
+          [](const FilesAt&) {},     [](const NodePing& ping) { return NodePong{ping.number}; },
+          [](const EndNode&) {},     [](const NodeLetter&) {},
+          [](const NodeGone&) {},    [](const LeaveNode&) {}};
 }
 
 struct GpuWatchConfig : caf::actor_system_config {

@@ -28,6 +28,7 @@ struct Surroundings {
   std::map<std::string, caf::typed_response_promise<DirectoryFetched>> fetches;
   std::map<std::string, caf::typed_response_promise<FilesTaken>> deliveries;
   std::vector<PackTrial> packed;
+  std::vector<PackWorker> packed_workers;
   Texts removed;  // packages, by their names
   Texts deleted;  // checkpoints that were kept for too long
   std::uint64_t printed_bytes = 0;
@@ -54,6 +55,12 @@ PackerActor::behavior_type scripted_packer(PackerActor::pointer, Surroundings* a
             packed.read.stdout_bytes = around->printed_bytes;
             return TrialPacked{packed};
           },
+          [=](const PackWorker& order) {
+            around->packed_workers.push_back(order);
+            store::PackedTrial packed;
+            packed.is_empty = around->printed_bytes == 0;
+            return TrialPacked{packed};
+          },
           [=](const RemoveDirectory& order) {
             around->removed.push_back(order.path.filename().string());
           }};
@@ -77,8 +84,8 @@ AgentActor::behavior_type stub_agent(AgentActor::pointer self, std::unique_ptr<N
           [](const WorkerIdle&) {},  [](const WorkerDied&) {},
           [](const WorkerGone&) {},  [](const TeamMail&) {},
           [](const NodeNote&) {},    [](const NodePing& ping) { return NodePong{ping.number}; },
-          [](const EndNode&) {},     [](const LeaveNode&) {},
-          [](const GpusFree&) {}};
+          [](const FilesAt&) {},     [](const EndNode&) {},
+          [](const LeaveNode&) {},   [](const GpusFree&) {}};
 }
 
 struct OneThread : caf::actor_system_config {
@@ -257,6 +264,34 @@ TEST_CASE_METHOD(NodeFilesFixture, "what a trial prints goes with its checkpoint
   REQUIRE(end->is_there);
   CHECK(end->fault);
   CHECK(around.removed == Texts{"outgoing_1_1", "outgoing_1_2"});
+}
+
+TEST_CASE_METHOD(NodeFilesFixture, "what a parallel worker printed goes when it has ended",
+                 "[node_files]") {
+  const auto outcome = std::make_shared<Outcome>();  // the callback's
+  const auto deliver = [&] {
+    files->deliver_worker("00002", 3, 1, [outcome](const std::optional<Error>& fault) {
+      *outcome = {true, fault};
+    });
+    run();
+  };
+  SECTION("nothing") {
+    deliver();
+    CHECK((outcome->is_there && !outcome->fault));
+    CHECK(around.deliveries.empty());
+  }
+  SECTION("something") {
+    around.printed_bytes = 10;
+    deliver();
+    REQUIRE(around.packed_workers.size() == 1);
+    CHECK(around.packed_workers[0].rank == 1);
+    CHECK_FALSE(outcome->is_there);
+    const std::string fault = GENERATE(std::string(), std::string("no room"));
+    take("00002/outgoing_3_worker_1", fault);
+    REQUIRE(outcome->is_there);
+    CHECK(outcome->fault.has_value() == !fault.empty());
+    CHECK(around.removed == Texts{"outgoing_3_worker_1"});
+  }
 }
 
 TEST_CASE_METHOD(NodeFilesFixture, "a node keeps no more than it may of what no trial needs",

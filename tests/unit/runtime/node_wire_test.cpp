@@ -40,9 +40,9 @@ class TwoSystems {
     port_ = std::move(*port);
     auto socket = find_driver({"localhost", port_.door->port()});
     REQUIRE(socket);
-    const auto peer = connect_to_driver(here_, std::move(*socket), std::nullopt);
-    REQUIRE(peer);
-    peer_ = *peer;
+    const auto connection = connect_to_driver(here_, std::move(*socket), std::nullopt);
+    REQUIRE(connection);
+    peer_ = connection->gate;
   }
   ~TwoSystems() {
     close_port(there_, gate_, port_);

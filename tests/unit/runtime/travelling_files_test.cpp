@@ -31,6 +31,11 @@ class AskedFiles final : public TravellingFiles {
     ask(stored != nullptr ? "deliver " + stored->directory_name : "deliver what it printed",
         std::move(done));
   }
+  void deliver_worker(const std::string& trial_name, std::uint32_t, std::size_t,
+                      Done done) override {
+    ask("deliver what a worker of " + trial_name + " printed", std::move(done));
+  }
+  void take_from(const FileServerActor&) override {}
   void forget(const engine::CheckpointLocation&) override {}
 
  private:

@@ -101,6 +101,27 @@ TEST_CASE("at its end what the training code wrote goes along, and nothing else"
   CHECK(fs::exists(node / "checkpoint_000001" / "state"));
 }
 
+TEST_CASE("what a parallel worker printed travels once its process has ended", "[trial_package]") {
+  TwoPlaces places;
+  const fs::path node = places.node.path();
+  write_file(places.driver.path() / "workers" / "1" / "stdout", "of an earlier start\n");
+  write_file(node / "workers" / "0" / "stdout", "still printing\n");
+  write_file(node / "workers" / "1" / "stdout", "printed\n");
+  write_file(node / "workers" / "1" / "stderr", "warned\n");
+  CHECK(places.send("outgoing_1_1", {}, /*takes_files=*/true).is_empty);
+  REQUIRE_FALSE(pack_worker(node, "outgoing_1_worker_1", 1).value().is_empty);
+  fs::copy(node / "outgoing_1_worker_1", places.driver.path() / "outgoing_1_worker_1",
+           fs::copy_options::recursive);
+  REQUIRE(unpack_trial(places.driver.path(), "outgoing_1_worker_1"));
+  CHECK(read_file(places.driver.path() / "workers" / "1" / "stdout") ==
+        "of an earlier start\nprinted\n");
+  CHECK(read_file(places.driver.path() / "workers" / "1" / "stderr") == "warned\n");
+  CHECK_FALSE(fs::exists(places.driver.path() / "outgoing_1_worker_1"));
+  CHECK(read_file(node / "workers" / "0" / "stdout") == "still printing\n");
+  CHECK(pack_worker(node, "outgoing_1_worker_1", 1).value().is_empty);
+  CHECK(pack_worker(node, "outgoing_1_worker_2", 2).value().is_empty);
+}
+
 TEST_CASE("a package that is not as a node makes it harms nothing", "[trial_package]") {
   const test::TemporaryFolder driver;
   const fs::path package = driver.path() / "outgoing_1_1";

@@ -100,6 +100,14 @@ struct Stop {
   NodeId node;
   bool save = false;
 };
+/// The answer to a HeldRun that is welcome: that start goes on, and its messages are expected from
+/// sequence number `next` on.
+struct Adopt {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  NodeId node;
+  std::uint64_t next = 0;
+};
 /// Nothing needs this checkpoint, or what was written beside a saved value, any more.
 struct DeleteCheckpoint {
   CheckpointLocation checkpoint;
@@ -128,6 +136,10 @@ struct RecordTrialAdded {
   Config config;
 };
 struct RecordTrialStarted {
+  TrialStart start;
+};
+/// A start that is on record already goes on in this session, from `start_iteration`.
+struct RecordTrialAdopted {
   TrialStart start;
 };
 struct RecordResult {
@@ -201,10 +213,11 @@ struct Finish {
 
 using Command =
     std::variant<AskSearcher, TellSearcherResult, TellSearcherCompleted, TellSearcherFailed, Launch,
-                 Proceed, Save, Pause, Stop, DeleteCheckpoint, SetTimer, RecordTrialAdded,
-                 RecordTrialStarted, RecordResult, RecordCheckpoint, RecordCheckpointDamaged,
-                 RecordTrialState, RecordSaved, RecordSavedDropped, RecordRestarted, RecordExploit,
-                 RecordExploitsDropped, RecordExplanation, RecordWarning, Finish>;
+                 Proceed, Save, Pause, Stop, Adopt, DeleteCheckpoint, SetTimer, RecordTrialAdded,
+                 RecordTrialStarted, RecordTrialAdopted, RecordResult, RecordCheckpoint,
+                 RecordCheckpointDamaged, RecordTrialState, RecordSaved, RecordSavedDropped,
+                 RecordRestarted, RecordExploit, RecordExploitsDropped, RecordExplanation,
+                 RecordWarning, Finish>;
 
 /// "checkpoint_000007" for iteration 7.
 [[nodiscard]] std::string checkpoint_directory_name(std::int64_t training_iteration);

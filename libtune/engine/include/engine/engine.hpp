@@ -48,6 +48,9 @@ struct EngineOptions {
   bool fixed_cluster = true;  ///< No node will join later: what fits none is refused.
   /// How long a trial waits for nodes that are big enough, where they may join; then it fails.
   Time infeasible_timeout{600};
+  /// In another session: how long what ran on remote nodes waits for them to come back with it,
+  /// before it goes back to its last checkpoint. Not on a fixed cluster.
+  Time driver_grace{0};
 };
 
 /// Which ended trials a replay keeps whole, since they may go on in a later session.

@@ -20,7 +20,8 @@ namespace tune::engine {
 struct EngineOptions;
 
 /// The experiment begins, or goes on another time: all nodes are gone, what ran goes back to its
-/// last checkpoint, what was interrupted may run again.
+/// last checkpoint, what was interrupted may run again. What ran on remote nodes first waits for
+/// EngineOptions::driver_grace that its node comes back with it.
 struct SessionStarted {
   std::shared_ptr<const EngineOptions> options;  ///< From now on; shared with copies of the event.
   /// Trials that had ended, or were told to, and go on from where they were all the same.
@@ -28,12 +29,20 @@ struct SessionStarted {
   /// Trials that had failed, and start anew from nothing.
   std::vector<TrialId> restarted = {};
 };
+/// A start of a trial that a node has held on to since its last driver died: it runs there, or what
+/// it told last is there.
+struct HeldRun {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+};
 /// A machine offers its resources.
 struct NodeJoined {
   NodeId node;
   std::string name;
   ResourceAmounts capacity;
   Labels labels = {};
+  bool is_remote = false;          ///< It does not die with the driver.
+  std::vector<HeldRun> held = {};  ///< Each is answered by Adopt, or is of no use any more.
 };
 /// A machine is gone, and with it all that ran there.
 struct NodeLeft {

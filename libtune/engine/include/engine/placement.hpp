@@ -42,6 +42,8 @@ class Placement {
   void remove_node(NodeId node);
 
   [[nodiscard]] std::optional<Grant> place(const ResourceRequest& request);
+  /// Exactly this one, on a node that joined with it. False if the node does not have it free.
+  [[nodiscard]] bool take(const Grant& grant);
   void release(const Grant& grant);
   /// The grant does not come back: the capacity of its nodes shrinks by it.
   void lose(const Grant& grant);

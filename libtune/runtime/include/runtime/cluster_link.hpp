@@ -42,6 +42,15 @@ struct OpenPort {
 /// Before the system ends.
 void close_port(caf::actor_system& system, const NodeGateActor& gate, OpenPort& port);
 
+/// A node's connection to its driver.
+struct DriverConnection {
+  FrameActor gate;
+  Descriptor line;  ///< Of the same socket as CAF's.
+
+  /// CAF sees at once that it is over, even if the other side is silent.
+  void end() const;
+};
+
 // Both wait, for a bounded time, so they are not for actors.
 
 /// A connection to whoever listens there, or why there is none.
@@ -49,8 +58,10 @@ void close_port(caf::actor_system& system, const NodeGateActor& gate, OpenPort& 
 /// The gate of the driver at the other end, or why there is none; with the code `refused` if it
 /// would be the same another time. Without `tls` the connection is plain.
 ///
-/// A system connects once: what is left of a connection that broke could be taken for the new one.
-[[nodiscard]] Expected<FrameActor> connect_to_driver(caf::actor_system& system, Descriptor socket,
-                                                     const std::optional<TlsFiles>& tls);
+/// Before a system connects another time the connection before must have been ended: what is left
+/// of it could be taken for the new one.
+[[nodiscard]] Expected<DriverConnection> connect_to_driver(caf::actor_system& system,
+                                                           Descriptor socket,
+                                                           const std::optional<TlsFiles>& tls);
 
 }  // namespace tune::runtime

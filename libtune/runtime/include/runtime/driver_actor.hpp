@@ -49,11 +49,12 @@ class Driver {
 
  private:
   struct Node {
-    NodeActor agent;             // null: it is lost
-    TrialInfo origin;            // its name, address and process, for the records
-    ResourceAmounts capacity;    // what it came with
-    bool has_own_files = false;  // copies of checkpoints, in a directory of its own
-    NodeTurn turn;               // what goes to it at the end of this turn
+    NodeActor agent;                     // null: it is lost
+    TrialInfo origin;                    // its name, address and process, for the records
+    ResourceAmounts capacity;            // what it came with
+    bool has_own_files = false;          // copies of checkpoints, in a directory of its own
+    NodeTurn turn;                       // what goes to it at the end of this turn
+    std::vector<engine::Adopt> adopted;  // for its welcome
   };
 
   void on(NodeHello hello);

@@ -38,6 +38,7 @@ struct ExperimentSetup {
   Labels labels;                                          ///< Of this machine.
   ClusterOptions cluster;
   std::chrono::duration<double> node_timeout{0};
+  std::chrono::duration<double> driver_grace{0};
   CheckpointOptions checkpoint;
   Isolation isolation = Isolation::processes;
   WorkerTimes times;

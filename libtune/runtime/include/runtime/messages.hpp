@@ -20,6 +20,7 @@
 #include "engine/events.hpp"
 #include "report/progress_tracker.hpp"
 #include "runtime/node_mail.hpp"
+#include "runtime/transfer_messages.hpp"
 #include "store/journal.hpp"
 
 /// What the actors of an experiment tell each other: plain values, so that an agent may as well be
@@ -41,9 +42,10 @@ struct NodeTurn {
   std::vector<NodeCommand> commands;
   std::vector<Acknowledgement> acknowledgements;
 };
-/// The answer to NodeHello: the node's id from now on.
+/// The answer to NodeHello: the node's id from now on, and what goes on of NodeHello::held.
 struct NodeWelcome {
   NodeId node;
+  std::vector<engine::Adopt> adopted = {};
 };
 /// Another node is lost. Before anything that it held is granted anew.
 struct NodeGone {
@@ -88,11 +90,13 @@ struct NodePong {
 /// A node, as the driver knows it: its agent, or who stands for one on another machine.
 using NodeActor = caf::typed_actor<caf::reacts_to<NodeWelcome>, caf::reacts_to<NodeTurn>,
                                    caf::reacts_to<NodeLetter>, caf::reacts_to<NodeGone>>;
-using AgentActor = NodeActor::extend<
-    caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>, caf::reacts_to<WorkerIdle>,
-    caf::reacts_to<WorkerDied>, caf::reacts_to<WorkerGone>, caf::reacts_to<GpusFree>,
-    caf::reacts_to<struct TeamMail>, caf::reacts_to<struct NodeNote>,
-    caf::replies_to<NodePing>::with<NodePong>, caf::reacts_to<EndNode>, caf::reacts_to<LeaveNode>>;
+using AgentActor =
+    NodeActor::extend<caf::reacts_to<struct TrialNews>, caf::reacts_to<struct FlushNews>,
+                      caf::reacts_to<WorkerIdle>, caf::reacts_to<WorkerDied>,
+                      caf::reacts_to<WorkerGone>, caf::reacts_to<GpusFree>,
+                      caf::reacts_to<struct TeamMail>, caf::reacts_to<struct NodeNote>,
+                      caf::replies_to<NodePing>::with<NodePong>, caf::reacts_to<EndNode>,
+                      caf::reacts_to<LeaveNode>, caf::reacts_to<FilesAt>>;
 
 /// The actor of a node that does what may take long on its disk. EndNode ends it, behind all that
 /// it was told before.
@@ -112,6 +116,7 @@ struct NodeHello {
   bool is_local = true;      ///< In the driver's process.
   bool takes_part = true;    ///< False: it runs no trials.
   bool shares_files = true;  ///< It sees the experiment's directory; else it has checkpoints too.
+  std::vector<engine::HeldRun> held = {};  ///< What it has kept since its last driver died.
 };
 /// A node is gone for good, and with it all that ran there.
 struct NodeLost {
@@ -209,8 +214,13 @@ struct JournalEvent {
   bool is_plain_result = false;
 };
 
+/// A start that is on record goes on in this session.
+struct TrialAdopted {
+  TrialInfo trial;
+};
+
 using Record =
-    std::variant<JournalEvent, SnapshotTaken, engine::RecordTrialAdded, TrialInfo,
+    std::variant<JournalEvent, SnapshotTaken, engine::RecordTrialAdded, TrialInfo, TrialAdopted,
                  engine::RecordResult, engine::RecordCheckpoint, engine::RecordCheckpointDamaged,
                  engine::DeleteCheckpoint, engine::RecordTrialState, engine::RecordSaved,
                  engine::RecordSavedDropped, engine::RecordRestarted, engine::RecordExploit,

@@ -40,6 +40,9 @@ class NodeFiles final : public TravellingFiles {
 
   void bring(const engine::Launch& launch, Done done) override;
   void deliver(const engine::TrialMessage& message, Done done) override;
+  void deliver_worker(const std::string& trial_name, std::uint32_t incarnation, std::size_t rank,
+                      Done done) override;
+  void take_from(const FileServerActor& driver_files) override;
   void forget(const engine::CheckpointLocation& checkpoint) override;
 
  private:
@@ -64,6 +67,7 @@ class NodeFiles final : public TravellingFiles {
   void give_out(const DirectoryFetched& fetched);
   [[nodiscard]] std::optional<Error> fault_of(const DirectoryFetched& fetched) const;
   void send(FilesReady files, Done done);
+  [[nodiscard]] Error packing_fault(const std::string& trial_name, const Error& error) const;
   /// What the trial has printed since the last time; `is_end`: and what it wrote.
   void pack(TrialId id, Trial& trial, bool is_end);
   void on_packed(TrialId id, std::uint32_t incarnation, const std::string& package, bool is_end,

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <chrono>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <caf/actor.hpp>
@@ -14,6 +17,7 @@
 #include "runtime/agent_actor.hpp"
 #include "runtime/file_transfer.hpp"
 #include "runtime/heartbeat.hpp"
+#include "runtime/held_runs.hpp"
 #include "runtime/node_messages.hpp"
 #include "runtime/node_wire.hpp"
 #include "runtime/process_stage.hpp"
@@ -35,6 +39,10 @@ struct NodeSessionOver {
   std::string reason;
 };
 
+/// Told to the link's owner: the driver is gone, and what runs here goes on for a while. It wants
+/// a DriverFound as soon as there is one, until NodeSessionOver.
+struct NodeAdrift {};
+
 struct NodeLinkSetup {
   FrameActor gate;  ///< The driver's.
   caf::actor owner;
@@ -51,6 +59,11 @@ struct NodeLinkSetup {
 /// Once the driver is silent for too long, or says that it has given the node up, all that runs
 /// here is ended at once: it runs elsewhere by then. A node that leaves of its own accord has its
 /// trials save first.
+///
+/// Where the experiment has a driver_grace, a driver that is silent or gone may be dead: what runs
+/// here goes on, until it needs the driver, and is offered to the one that comes next. What that
+/// does not take is ended. A node that takes part in gangs, whose parts may be on several nodes,
+/// does not wait.
 class NodeLink {
  public:
   explicit NodeLink(NodeLinkActor::pointer self) : self_(self) {}
@@ -68,6 +81,8 @@ class NodeLink {
   void look();
   void leave(NodeLeaves leaves);
   void send(const ToDriver& message);
+  /// In messages of a bounded size.
+  void send_all(NodeNews news);
   void send_news(NodeNews news);
   void start_agent(const NodeOffer& offer);
   /// For a machine that does not see the driver's files.
@@ -75,6 +90,8 @@ class NodeLink {
   /// The actors that move files to and from `directory`.
   void start_files(const std::filesystem::path& directory);
   void on(const FilesTaken& taken);
+  void on(NodeWelcome& welcome);
+  void on(NodeTurn& turn);
   [[nodiscard]] caf::typed_response_promise<FilesTaken> pass_on(FilesReady& files);
   void end_files();
   /// Ends the agent, with all that runs, and then this actor. `farewell` is told to the driver.
@@ -82,6 +99,25 @@ class NodeLink {
            const std::optional<ToDriver>& farewell = {});
   void say_farewell();
   void quit_if_done();
+
+  // node_drift.cpp
+  /// The driver is gone: waits for another one, or ends.
+  void lose_driver(std::string reason);
+  [[nodiscard]] bool may_drift() const;
+  void drift(const std::string& reason);
+  void meet(const DriverFound& found);
+  /// What another driver offers to a node that has something running.
+  void hand_over(const NodeOffer& offer);
+  /// What the driver does not take ends before anything new begins.
+  void end_refused(const std::vector<engine::HeldRun>& refused);
+  [[nodiscard]] bool is_refused(const engine::TrialMessage& message);
+  [[nodiscard]] bool is_refused(const FilesReady& files) const;
+  void go_on_with_driver();
+  /// A note, which the next driver may hear as well as this one.
+  void tell(ToDriver note);
+
+  /// Until the driver has said how long a silence may last.
+  static constexpr std::chrono::seconds offer_time{10};
 
   NodeLinkActor::pointer self_;
   NodeLinkSetup setup_;
@@ -103,8 +139,20 @@ class NodeLink {
   PackerActor packer_;
   std::set<caf::actor_addr> file_actors_;  // those of the three that live
   bool are_files_ending_ = false;
-  std::map<std::string, caf::typed_response_promise<FilesTaken>> on_their_way_;
-  bool is_quiet_ = false;  // nothing was on its way when it was looked last
+  struct FilesOnTheirWay {
+    FilesReady files;
+    caf::typed_response_promise<FilesTaken> promise;
+  };
+  std::map<std::string, FilesOnTheirWay> on_their_way_;
+  bool is_quiet_ = false;          // nothing was on its way when it was looked last
+  NodeOffer offer_;                // the one that was taken
+  bool is_joined_ = false;         // the driver has welcomed this node
+  bool is_part_of_gangs_ = false;  // since it was welcomed first
+  std::optional<HeldRuns> held_;   // where there is a driver_grace
+  std::optional<Heartbeat::Clock::time_point> adrift_until_;
+  std::vector<ToDriver> kept_notes_;                     // since then, for the next driver
+  std::set<std::pair<TrialId, std::uint32_t>> refused_;  // starts that are to end
+  std::deque<NodeTurn> held_turns_;                      // until they have
   std::optional<NodeSessionOver> over_;
   std::optional<ToDriver> farewell_;
 };
@@ -116,3 +164,4 @@ NodeLinkActor::behavior_type link_node(NodeLinkActor::stateful_pointer<NodeLink>
 }  // namespace tune::runtime
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeSessionOver)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeAdrift)

@@ -28,7 +28,7 @@
 namespace tune::runtime {
 
 /// Both must speak the same; the introduction says so first.
-inline constexpr int node_protocol = 3;
+inline constexpr int node_protocol = 4;
 
 /// A part of an encoded message; the last part ends it. Parts are small, so that none holds up
 /// what others send over the same connection.
@@ -39,15 +39,6 @@ struct NodeFrame {
 template <class Inspector>
 typename Inspector::result_type inspect(Inspector& f, NodeFrame& frame) {
   return f(caf::meta::type_name("tune::NodeFrame"), frame.bytes, frame.is_last);
-}
-
-/// From either side, once, before what may need it: who has the files there.
-struct FilesAt {
-  FileServerActor server;
-};
-template <class Inspector>
-typename Inspector::result_type inspect(Inspector& f, FilesAt& x) {
-  return f(caf::meta::type_name("tune::FilesAt"), x.server);
 }
 
 /// A node introduces itself.
@@ -76,6 +67,7 @@ struct NodeOffer {
   CheckpointOptions checkpoint;
   std::string resume_from;
   std::chrono::duration<double> node_timeout{0};
+  std::chrono::duration<double> driver_grace{0};  ///< How long the node waits for another driver.
   /// A store::DirectoryToken in the experiment's directory: who finds it sees that directory.
   std::string token_path = {};
   std::string token_content = {};
@@ -86,7 +78,8 @@ struct NodeRefusal {
 };
 /// The node takes the offer.
 struct NodeReady {
-  bool shares_files = true;  ///< It sees the driver's directory.
+  bool shares_files = true;                ///< It sees the driver's directory.
+  std::vector<engine::HeldRun> held = {};  ///< What it has kept since its last driver died.
 };
 /// A directory of a trial's at a node, which the driver is to fetch.
 struct FilesReady {
@@ -138,9 +131,15 @@ using RemoteNodeActor = NodeActor::extend<caf::reacts_to<NodeFrame>, caf::reacts
 /// The actor that other machines find at the driver's port.
 using NodeGateActor = caf::typed_actor<caf::reacts_to<NodeFrame>, caf::reacts_to<EndNode>>;
 
+/// The one who runs a node to its end of the connection: a driver is there again.
+struct DriverFound {
+  FrameActor gate;
+};
+
 /// A node's end.
 using NodeLinkActor = UpstreamActor::extend<caf::reacts_to<NodeFrame>, caf::reacts_to<HeartbeatDue>,
                                             caf::reacts_to<NodeLeaves>, caf::reacts_to<FilesAt>,
+                                            caf::reacts_to<DriverFound>,
                                             caf::replies_to<FilesReady>::with<FilesTaken>>;
 
 }  // namespace tune::runtime
@@ -149,5 +148,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeLeaves)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::HeartbeatDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::NodeCameAgain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::DeliveryDue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::DriverFound)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::FilesReady)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::FilesTaken)

@@ -38,6 +38,7 @@ class RecordKeeper {
   void on(const SnapshotTaken& snapshot);
   void on(const engine::RecordTrialAdded& record);
   void on(const TrialInfo& start);
+  void on(const TrialAdopted& start);
   void on(const engine::RecordResult& record);
   void on(const engine::RecordCheckpoint& record);
   void on(const engine::RecordCheckpointDamaged& record);

@@ -12,6 +12,7 @@
 #include "runtime/node_mail.hpp"
 #include "runtime/process_messages.hpp"
 #include "runtime/team_books.hpp"
+#include "runtime/travelling_files.hpp"
 #include "runtime/trial_run.hpp"
 #include "runtime/worker_pool.hpp"
 
@@ -26,8 +27,12 @@ class TeamHosts final : private TeamWorld {
     WorkerPool* pool = nullptr;  ///< The agent's; null: no worker can run here.
     std::string experiment_name;
     std::filesystem::path experiment_path;
+    /// Where the driver's files are not seen; else null.
+    TravellingFiles* files = nullptr;
     /// Tells an end that takes_end() took.
     std::function<void(engine::TrialMessage)> tell_end;
+    /// A worker has ended, and what it held is free, some time after on_worker_news().
+    std::function<void()> on_ended;
   };
 
   explicit TeamHosts(AgentActor::pointer agent);
@@ -56,6 +61,7 @@ class TeamHosts final : private TeamWorld {
   void stop_member(const MemberId& member, bool at_once) override;
   void post(NodeId to, TeamPost post) override;
   void tell_end(engine::TrialMessage end) override;
+  void end_member(const MemberId& member, const std::string& how);
   void send_letters();
   void note_stale_posts();
 
@@ -65,7 +71,11 @@ class TeamHosts final : private TeamWorld {
   TeamBooks books_;
   NodeMail mail_{max_post_bytes};
   std::map<TeamId, HostActor> trials_;
-  std::map<MemberId, HostActor> members_;
+  struct Member {
+    HostActor host;
+    std::string trial_name;
+  };
+  std::map<MemberId, Member> members_;
   bool has_noted_stale_posts_ = false;
 };
 

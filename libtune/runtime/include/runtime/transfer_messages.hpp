@@ -88,6 +88,15 @@ typename Inspector::result_type inspect(Inspector& f, PieceHash& x) {
   return f(caf::meta::type_name("tune::PieceHash"), x.hash);
 }
 
+/// From either side, once, before what may need it: who has the files there.
+struct FilesAt {
+  FileServerActor server;
+};
+template <class Inspector>
+typename Inspector::result_type inspect(Inspector& f, FilesAt& x) {
+  return f(caf::meta::type_name("tune::FilesAt"), x.server);
+}
+
 /// Lets a system send and receive them.
 void add_transfer_messages(caf::actor_system_config& config);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -24,6 +25,12 @@ struct PackTrial {
   store::OutputRead before;
   bool takes_files = false;
 };
+/// See store::pack_worker().
+struct PackWorker {
+  std::string trial_name;
+  std::string package;
+  std::size_t rank = 0;
+};
 struct TrialPacked {
   store::PackedTrial packed;
   std::optional<Error> error = {};
@@ -33,6 +40,7 @@ struct RemoveDirectory {
   std::filesystem::path path;
 };
 using PackerActor = caf::typed_actor<caf::replies_to<PackTrial>::with<TrialPacked>,
+                                     caf::replies_to<PackWorker>::with<TrialPacked>,
                                      caf::reacts_to<RemoveDirectory>>;
 
 /// The body of a node's actor, for the trials below `experiment` there.
@@ -58,6 +66,7 @@ UnpackerActor::behavior_type unpack_trials(UnpackerActor::pointer self,
 }  // namespace tune::runtime
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::PackTrial)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::PackWorker)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialPacked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RemoveDirectory)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::UnpackTrial)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -30,11 +31,16 @@ struct PackedTrial {
 
 /// Makes `package` in a trial's directory. `takes_files`: the trial has ended, and what the
 /// training code itself wrote there goes along; not what the driver writes there, links,
-/// checkpoints, and what track::save() and track::artifact() keep, which travel by themselves. What
-/// goes along, and the files of the output, are then gone from the directory.
+/// checkpoints, what parallel workers print, and what track::save() and track::artifact() keep,
+/// which travel by themselves. What goes along, and the files of the output, are then gone from the
+/// directory.
 [[nodiscard]] Expected<PackedTrial> pack_trial(const std::filesystem::path& trial,
                                                const std::string& package, OutputRead before,
                                                bool takes_files);
+
+/// The same for what a parallel worker of the trial has printed, once its process has ended.
+[[nodiscard]] Expected<PackedTrial> pack_worker(const std::filesystem::path& trial,
+                                                const std::string& package, std::size_t rank);
 
 /// Appends the output in `package`, and that of parallel workers, to the files of the trial's
 /// directory, and moves the further files there; an older one of the same name becomes

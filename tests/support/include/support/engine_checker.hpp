@@ -66,6 +66,8 @@ class EngineChecker {
   void on(const engine::Save& command);
   void on(const engine::Pause& command);
   void on(const engine::Stop& command);
+  void on(const engine::Adopt&) {}  // of another session
+  void on(const engine::RecordTrialAdopted&) {}
   void on(const engine::DeleteCheckpoint& command);
   void on(const engine::SetTimer& command);
   void on(const engine::RecordTrialAdded& command);

@@ -1,0 +1,90 @@
+#include <cmath>
+
+#include "engine_implementation.hpp"
+
+// What ran on remote nodes when the driver died. Its node keeps it for driver_grace, and so does
+// the engine of the next session: to scheduler and searcher it runs, but nothing can be said to it.
+
+namespace tune::engine {
+
+bool Engine::Implementation::awaits_remote_nodes() const {
+  return options_.driver_grace > Time(0) && !options_.fixed_cluster;
+}
+
+// What a decision has ended already does not come back; nor does a gang, whose parts may have been
+// on several nodes.
+bool Engine::Implementation::may_come_back(const TrialRecord& record) const {
+  const Run& run = *record.run;
+  const bool is_wanted = record.want != TrialRecord::Want::stop && !record.exploit;
+  return awaits_remote_nodes() && is_wanted && run.grant.workers.empty() &&
+         (run.is_adrift || remote_nodes_.contains(run.grant.node));
+}
+
+void Engine::Implementation::set_adrift(TrialRecord& record) { record.run->is_adrift = true; }
+
+std::vector<TrialId> Engine::Implementation::adrift() const {
+  std::vector<TrialId> adrift;
+  for (const auto& [id, record] : records_) {
+    if (record.run && record.run->is_adrift) adrift.push_back(id);
+  }
+  return adrift;
+}
+
+void Engine::Implementation::begin_driver_grace() {
+  if (adrift().empty()) return;
+  adrift_until_ = context_.now() + options_.driver_grace;
+  if (std::isfinite(adrift_until_.count())) emit(SetTimer{driver_grace_timer, adrift_until_});
+}
+
+void Engine::Implementation::end_driver_grace() {
+  if (context_.now() < adrift_until_) return;  // of an earlier session
+  take_back(adrift());
+}
+
+void Engine::Implementation::adopt(NodeId node, const HeldRun& held) {
+  TrialRecord* const record = find(held.trial);
+  if (record == nullptr || !record->run || !record->run->is_adrift ||
+      record->run->incarnation != held.incarnation) {
+    return;
+  }
+  Run& run = *record->run;
+  Placement::Grant grant = run.grant;
+  grant.node = node;
+  if (!placement_.take(grant)) return;  // it has not what it had: the grace will end
+  run.grant = std::move(grant);
+  run.is_adrift = run.stop_sent = run.pause_sent = false;
+  record->session = session_;
+  const Trial& trial = *record->trial;
+  emit(Adopt{held.trial, run.incarnation, node, run.inbox.next()});
+  emit(RecordTrialAdopted{
+      {held.trial, trial.name(), trial.config(), run.incarnation, run.training_iteration, node}});
+  if (record->want != TrialRecord::Want::run) return carry_out(*record);
+  run.horizon = horizon_of(*record);
+  emit(Proceed{held.trial, run.incarnation, node, run.horizon});
+}
+
+// The start alone: what becomes of the trial is the caller's.
+void Engine::Implementation::give_up_adrift(TrialRecord& record) {
+  end_run(record);
+  distrust_names(record);
+}
+
+void Engine::Implementation::interrupt_adrift() {
+  for (const TrialId id : adrift()) {
+    TrialRecord& record = records_.at(id);
+    keep_clone(record);
+    give_up_adrift(record);
+    leave_unfinished(record);
+  }
+}
+
+// A node that outlived the driver may run a start of this trial that never got on record: no later
+// one gets its number, nor the names of its checkpoints.
+void Engine::Implementation::begin_session_of(TrialRecord& record) {
+  const bool is_first = std::exchange(record.session, session_) != session_;
+  if (!is_first || session_ < 2 || !awaits_remote_nodes()) return;
+  record.trial->set_incarnation(record.trial->incarnation() + 1);
+  distrust_names(record);
+}
+
+}  // namespace tune::engine

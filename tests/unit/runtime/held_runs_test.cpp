@@ -50,7 +50,8 @@ TEST_CASE("what another driver does not take is dropped, and what of it runs has
   HeldRuns runs;
   for (const std::uint64_t trial : {1, 2, 3}) runs.launch(TrialId{trial}, 1);
   runs.keep({message(1, 0), message(2, 0), end(3, 0, engine::EndKind::finished)});
-  const auto running = runs.drop_all_but({{TrialId{1}, 1, NodeId{0}, 0}, {TrialId{2}, 2}});
+  const auto running =
+      runs.drop_all_but({{TrialId{1}, 1, NodeId{0}, 0}, {TrialId{2}, 2, NodeId{0}, 0}});
   REQUIRE(running.size() == 1);
   CHECK(running[0].trial == TrialId{2});
   REQUIRE(runs.all().size() == 1);

@@ -9,7 +9,6 @@
 
 #include "actor_faults.hpp"
 #include "host.hpp"
-#include "runtime/trial_actor.hpp"
 #include "store/checkpoint_store.hpp"
 
 namespace tune::runtime {
@@ -153,10 +152,17 @@ void NodeAgent::on(TrialNews& news) {
 void NodeAgent::tell(engine::TrialMessage message) {
   if (std::holds_alternative<engine::Ended>(message.report)) {
     if (is_own_doing(message)) left_.emplace(message.trial, message.incarnation);
-    trials_.erase(message.trial);
+    forget(message.trial);
     if (teams_.takes_end(message)) return;
   }
   keep(std::move(message));
+}
+
+void NodeAgent::forget(TrialId id) {
+  const auto trial = trials_.find(id);
+  if (trial == trials_.end()) return;
+  if (trial->second.watch) free_watches_.push_back(std::move(trial->second.watch));
+  trials_.erase(trial);
 }
 
 bool NodeAgent::is_own_doing(const engine::TrialMessage& message) const {
@@ -267,9 +273,20 @@ void NodeAgent::start(TrialRun run) {
     if (has_team) teams_.set_trial(id, incarnation, host);
     trial.actor = host;
   } else {
-    trial.actor = self_->spawn<caf::linked>(
-        watch_trial, TrialSetup{self_, setup_.threads, std::move(run), setup_.stop_grace});
+    trial.watch = free_watch();
+    trial.actor = trial.watch;
+    self_->send(trial.watch, StartOnThread{std::move(run)});
   }
+}
+
+TrialActor NodeAgent::free_watch() {
+  if (free_watches_.empty()) {
+    return self_->spawn<caf::linked>(watch_trials,
+                                     TrialWatchSetup{self_, setup_.threads, setup_.stop_grace});
+  }
+  TrialActor watch = std::move(free_watches_.back());
+  free_watches_.pop_back();
+  return watch;
 }
 
 DiskActor& NodeAgent::disk() {
@@ -322,6 +339,7 @@ void NodeAgent::quit_if_done() {
     if (workers_ && !workers_->is_empty()) return workers_->end();
   }
   if (flush_is_due_) return;
+  for (const TrialActor& watch : std::exchange(free_watches_, {})) self_->send(watch, EndNode{});
   if (disk_) return self_->send(disk_, EndNode{});
   self_->quit(leaves_workers ? caf::exit_reason::kill : caf::exit_reason::normal);
 }

@@ -22,6 +22,7 @@
 #include "runtime/runner_pool.hpp"
 #include "runtime/team_hosts.hpp"
 #include "runtime/travelling_files.hpp"
+#include "runtime/trial_actor.hpp"
 #include "runtime/trial_run.hpp"
 #include "runtime/worker_pool.hpp"
 
@@ -57,6 +58,7 @@ class NodeAgent {
   struct RunningTrial {
     std::uint32_t incarnation = 0;
     OrdersActor actor;
+    TrialActor watch;    // the same, if it runs on a thread
     TrialOrders orders;  // what goes to it at the end of this turn, or once it has started
     std::deque<engine::TrialMessage> held;  // the first one's files are on their way
     bool is_told_to_stop = false;           // by the driver
@@ -73,6 +75,8 @@ class NodeAgent {
   void start(TrialRun run);
   /// The running trial of that start; null if it is gone.
   [[nodiscard]] RunningTrial* find(TrialId id, std::uint32_t incarnation);
+  [[nodiscard]] TrialActor free_watch();
+  void forget(TrialId id);
   void tell(engine::TrialMessage message);
   void tell_in_order(engine::TrialMessage message);
   void deliver_first(TrialId id, RunningTrial& trial);
@@ -92,6 +96,7 @@ class NodeAgent {
   NodeId node_;
   std::map<TrialId, RunningTrial> trials_;
   std::unique_ptr<WorkerPool> workers_;  // null: trials run on threads
+  std::vector<TrialActor> free_watches_;
   TeamHosts teams_;
   std::deque<TrialRun> waiting_runs_;       // for what they were granted
   std::unique_ptr<TravellingFiles> files_;  // null: all see the same

@@ -164,17 +164,9 @@ struct TeamMail {
 };
 /// The agent to itself: pass on what has come in.
 struct FlushNews {};
-/// The trial's thread to its actor: there is something to take.
-struct TrialSpoke {};
-/// The time that a trial has to end once told so is over. `order`: of the how manieth such order.
-struct GraceOver {
-  std::uint64_t order = 0;
-};
 
 /// Whoever runs a trial for its agent.
 using OrdersActor = caf::typed_actor<caf::reacts_to<TrialOrders>>;
-using TrialActor = caf::typed_actor<caf::reacts_to<TrialOrders>, caf::reacts_to<TrialSpoke>,
-                                    caf::reacts_to<GraceOver>>;
 
 /// The state of scheduler or searcher after an event.
 struct SnapshotTaken {
@@ -310,8 +302,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialOrders)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialNews)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TeamMail)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::FlushNews)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::TrialSpoke)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::GraceOver)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerIdle)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerDied)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WorkerGone)

@@ -128,6 +128,7 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   driver_setup.begin = std::move(setup.begin);
   driver_setup.notes = std::move(setup.notes);
   driver_setup.owner = caf::actor_cast<caf::actor>(self_);
+  driver_setup.record_interval = Time(0.002);
   if (setup.hub->reports_progress()) driver_setup.status_interval = Time(0.25);
   const DriverActor driver = watch(system_.spawn(drive, std::move(driver_setup)));
   signals_.emplace([driver, is_shown = setup.verbosity > 0](int signal) {

@@ -100,7 +100,7 @@ class DriverFixture {
 
  protected:
   void start(engine::EngineOptions options, std::uint64_t max_waiting = 10'000,
-             Time status_interval = Time(0)) {
+             Time status_interval = Time(0), Time record_interval = Time(0)) {
     DriverSetup setup;
     setup.begin.event.options = std::make_shared<const engine::EngineOptions>(options);
     setup.engine = std::make_unique<engine::Engine>(std::move(options), fifo());
@@ -109,6 +109,7 @@ class DriverFixture {
     setup.owner = keep(system_.spawn(fake_owner, &heard));
     setup.max_waiting = max_waiting;
     setup.status_interval = status_interval;
+    setup.record_interval = record_interval;
     driver = keep(system_.spawn(drive, std::move(setup)));
     join(heard);
   }
@@ -245,6 +246,29 @@ TEST_CASE_METHOD(DriverFixture, "a turn's messages of a trial are acknowledged t
   CHECK(heard.credit[0].trial == TrialId{0});
   CHECK(heard.credit[0].incarnation == 1);
   CHECK(heard.credit[0].count == 3);
+}
+
+TEST_CASE_METHOD(DriverFixture, "records wait for others, but not for long, nor for the end",
+                 "[driver]") {
+  start(trials(1), 10'000, Time(0), Time(0.002));
+  const auto results = [&] { return Heard::count<engine::RecordResult>(heard.records); };
+  const auto wait = [&] {
+    scheduler().advance_time(std::chrono::milliseconds(2));
+    scheduler().run();
+  };
+  wait();  // what came of the start
+  wait();
+  tell_trial(0, {engine::Started{}, result(1)});
+  CHECK(results() == 1);  // the last ones went long ago
+  tell_trial(0, {result(2)}, 2);
+  CHECK(results() == 1);
+  wait();
+  CHECK(results() == 2);
+  for (int i = 3; i < 103; ++i) tell_trial(0, {result(i)}, static_cast<std::uint64_t>(i));
+  CHECK(results() > 2);  // there are many
+  tell_trial(0, {result(103), engine::Ended{engine::EndKind::finished, {}}}, 103);
+  CHECK(results() == 103);
+  CHECK(heard.over);
 }
 
 TEST_CASE_METHOD(DriverFixture, "what trials tell waits while the callbacks are behind",

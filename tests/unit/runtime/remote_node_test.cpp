@@ -57,6 +57,7 @@ DriverActor::behavior_type fake_driver(DriverActor::pointer, HeardOfNode* heard)
           [](const RecordTurnDone&) {},
           [](const engine::TimerFired&) {},
           [](const StatusDue&) {},
+          [](const RecordsDue&) {},
           [](const engine::StopRequested&) {}};
 }
 

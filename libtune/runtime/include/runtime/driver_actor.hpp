@@ -35,6 +35,9 @@ struct DriverSetup {
   /// trials tell is left alone. They have a bounded number of unacknowledged messages, so all
   /// queues are bounded.
   std::uint64_t max_waiting = 4'000;
+  /// Records go to the journal, and so make a transaction, at most so often, unless there are many:
+  /// a transaction a turn costs more than the turn. 0: each turn's at its end.
+  Time record_interval{0};
   /// How often the callbacks get a report::RunStatus at most, if anything happens; 0: never.
   Time status_interval{0};
 };
@@ -85,6 +88,7 @@ class Driver {
   void add_status();
   [[nodiscard]] report::RunStatus status() const;
   void send_turn();
+  void send_records();
 
   DriverActor::pointer self_;
   DriverSetup setup_;
@@ -100,6 +104,8 @@ class Driver {
   bool is_status_new_ = false;                   // something has happened since it was told
   bool is_status_timer_set_ = false;             // it will be told
   Time next_status_{0};                          // not before
+  bool is_record_timer_set_ = false;             // records will be sent
+  Time next_records_{0};                         // not before, unless there are many
   store::EventNumber last_event_ = 0;
   SnapshotPace scheduler_pace_;
   SnapshotPace searcher_pace_;

@@ -269,12 +269,14 @@ using JournalActor = caf::typed_actor<caf::reacts_to<RecordTurn>, caf::reacts_to
 
 /// The driver to itself: something has changed since it last told its status.
 struct StatusDue {};
+/// The driver to itself: time to send records that wait for others.
+struct RecordsDue {};
 
 using DriverActor =
     UpstreamActor::extend<caf::reacts_to<NodeLost>, caf::reacts_to<SearcherTurnDone>,
                           caf::reacts_to<TurnCommitted>, caf::reacts_to<RecordTurnDone>,
                           caf::reacts_to<engine::TimerFired>, caf::reacts_to<StatusDue>,
-                          caf::reacts_to<engine::StopRequested>>;
+                          caf::reacts_to<RecordsDue>, caf::reacts_to<engine::StopRequested>>;
 
 /// The driver to the one who runs the experiment: it is over.
 struct ExperimentOver {
@@ -318,6 +320,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::ExperimentOver)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::WritingPause)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::ProgressDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::StatusDue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::runtime::RecordsDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::DeleteCheckpoint)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::TimerFired)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(tune::engine::StopRequested)

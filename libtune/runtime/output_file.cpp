@@ -12,17 +12,23 @@ constexpr std::size_t max_last_bytes = 8192;
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& path, std::string label,
+OutputFile::OutputFile(std::filesystem::path path, std::string label,
                        const OutputPump::Options& options)
-    : options_(options), label_(std::move(label)), head_room_(options.max_head_bytes) {
+    : options_(options),
+      path_(std::move(path)),
+      label_(std::move(label)),
+      head_room_(options.max_head_bytes) {}
+
+void OutputFile::open() {
   std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  file_.open(path, std::ios::binary | std::ios::app);
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  std::filesystem::create_directories(path_.parent_path(), error);
+  file_.open(path_, std::ios::binary | std::ios::app);
+  const std::uintmax_t size = std::filesystem::file_size(path_, error);
   if (!error) head_room_ -= std::min<std::uint64_t>(head_room_, size);
 }
 
 void OutputFile::write(std::string_view bytes) {
+  if (!std::exchange(is_opened_, true)) open();
   if (options_.show) show(bytes);
   const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(head_room_, bytes.size()));
   file_.write(bytes.data(), static_cast<std::streamsize>(head));

@@ -15,10 +15,9 @@ namespace tune::runtime {
 /// One stream of a trial: its file, the tail kept beside it, and the lines shown.
 class OutputFile {
  public:
-  /// Appends to `path`: what an earlier start of the trial wrote stays. `label` goes before each
-  /// line that is shown.
-  OutputFile(const std::filesystem::path& path, std::string label,
-             const OutputPump::Options& options);
+  /// Appends to `path`, once there is something to write: what an earlier start of the trial wrote
+  /// stays. `label` goes before each line that is shown.
+  OutputFile(std::filesystem::path path, std::string label, const OutputPump::Options& options);
   void write(std::string_view bytes);
   /// Writes the rest and closes the file.
   void close();
@@ -26,10 +25,13 @@ class OutputFile {
   [[nodiscard]] std::string last_lines() const;
 
  private:
+  void open();
   void show(std::string_view bytes);
 
   const OutputPump::Options& options_;
+  const std::filesystem::path path_;
   const std::string label_;
+  bool is_opened_ = false;
   std::ofstream file_;
   std::uint64_t head_room_;
   std::uint64_t beyond_head_ = 0;  // bytes that came and did not go into the file

@@ -1,6 +1,5 @@
 #include "worker_process.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -13,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -48,18 +46,11 @@ constexpr int least_socket = 200;
 /// True if this process has a child that lives: one that the training code has started, or one
 /// that such a one has left behind.
 bool has_children() {
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-  }
-  DIR* directory = ::opendir("/proc/self/task");
-  if (directory == nullptr) return false;
-  bool found = false;
-  while (const dirent* entry = ::readdir(directory)) {
-    std::ifstream children(std::string("/proc/self/task/") + entry->d_name + "/children");
-    int pid = 0;
-    if (children >> pid) found = true;
-  }
-  ::closedir(directory);
-  return found;
+  pid_t ended = 0;
+  do {
+    ended = ::waitpid(-1, nullptr, WNOHANG | __WALL);
+  } while (ended > 0);
+  return ended == 0;  // else there is none: ECHILD
 }
 
 /// Nobody wants the rest. Usually nobody reads this either, unless the training code cut the

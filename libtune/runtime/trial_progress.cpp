@@ -86,12 +86,13 @@ void TrialProgress::begin() {
   const engine::Launch& launch = run_.launch;
   const std::filesystem::path directory = run_.experiment_path / launch.trial_name;
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  const bool is_new = std::filesystem::create_directory(directory, error);
+  if (error) std::filesystem::create_directories(directory, error);
   if (error) {
     throw StartFailure{
         {engine::EndKind::failed, "cannot make " + directory.string() + ": " + error.message()}};
   }
-  saved_.clean(store_);
+  if (!is_new) saved_.clean(store_);
   if (launch.checkpoint) {
     fetch_checkpoint(*launch.checkpoint);
   } else if (!run_.initial_checkpoint.empty()) {

@@ -214,6 +214,10 @@ Horizon Engine::Implementation::horizon_of(const TrialRecord& record) const {
     horizon.bounds.push_back({"training_iteration", static_cast<double>(*record.pause_at), false});
   }
   stop_.add_bounds(horizon);
+  // Until there it repeats what was decided already, and that stands.
+  if (record.pause_at) {
+    for (Horizon::Bound& bound : horizon.bounds) bound.ends = false;
+  }
   return horizon;
 }
 

@@ -20,4 +20,11 @@ bool Horizon::is_reached(const Result& result) const {
   });
 }
 
+bool Horizon::is_end(const Result& result) const {
+  return result.training_iteration > decided_until &&
+         std::any_of(bounds.begin(), bounds.end(), [&](const Bound& bound) {
+           return bound.ends && meets_bound(result, bound.field, bound.value, bound.below);
+         });
+}
+
 }  // namespace tune::engine

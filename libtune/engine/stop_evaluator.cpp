@@ -109,7 +109,8 @@ void StopEvaluator::add_bounds(Horizon& horizon) const {
   }
   for (const StopCriteria::Rule& rule : criteria_.rules()) {
     const auto& bound = std::get<StopCriteria::Bound>(rule);
-    horizon.bounds.push_back({bound.field, bound.bound, bound.below});
+    // Nothing else can be decided then: the criteria ask nobody.
+    horizon.bounds.push_back({bound.field, bound.bound, bound.below, /*ends=*/true});
   }
 }
 

@@ -18,20 +18,20 @@ TrialLink::TrialLink(Options options, std::function<void()> wake)
 void TrialLink::proceed(engine::Horizon horizon) {
   const std::lock_guard lock(mutex_);
   horizon_ = std::move(horizon);
-  changed_.notify_all();
+  ordered_.notify_all();
 }
 
 void TrialLink::save() {
   const std::lock_guard lock(mutex_);
   save_ = true;
-  changed_.notify_all();
+  ordered_.notify_all();
 }
 
 void TrialLink::pause() {
   const std::lock_guard lock(mutex_);
   pause_ = true;
   stop_flag_->store(true);
-  changed_.notify_all();
+  wake_to_end();
 }
 
 void TrialLink::stop(bool save) {
@@ -39,14 +39,14 @@ void TrialLink::stop(bool save) {
   stop_ = true;
   saves_at_stop_ = save;
   stop_flag_->store(true);
-  changed_.notify_all();
+  wake_to_end();
 }
 
 void TrialLink::acknowledge(std::uint64_t count) {
   const std::lock_guard lock(mutex_);
   if (count <= acknowledged_) return;
   acknowledged_ = count;
-  changed_.notify_all();
+  acknowledged_changed_.notify_all();
 }
 
 std::vector<engine::TrialMessage> TrialLink::take() {
@@ -60,7 +60,7 @@ void TrialLink::abandon(std::string message) {
   stop_ = true;
   stop_flag_->store(true);
   push(engine::Ended{engine::EndKind::abandoned, std::move(message)});
-  changed_.notify_all();
+  wake_to_end();
 }
 
 void TrialLink::tell(engine::TrialReport report) {
@@ -90,6 +90,10 @@ void TrialLink::report(Result result) {
   wait_for_room(lock, max_unacknowledged_ - 1);
   last_result_.reset();
   if (!result.done && horizon_.is_reached(result)) last_result_ = result;
+  // What is reported once more was decided before, and that stands.
+  const std::int64_t iteration = result.training_iteration;
+  is_at_end_ = iteration > reported_until_ && horizon_.is_end(result);
+  reported_until_ = std::max(reported_until_, iteration);
   push(engine::Reported{std::move(result)});
   lock.unlock();
   call_after_telling();
@@ -105,14 +109,14 @@ void TrialLink::tell_in_turn(engine::TrialReport report, std::uint64_t on_their_
 
 void TrialLink::wait_for_checkpoint() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [&] { return ended_ || stop_ || pause_ || acknowledged_ >= checkpoints_end_; });
+  acknowledged_changed_.wait(
+      lock, [&] { return ended_ || stop_ || pause_ || acknowledged_ >= checkpoints_end_; });
 }
 
 // A trial that is about to end tells its last in any case, so that one who writes slowly does not
 // make it look like one that hangs. That is bounded by its grace.
 void TrialLink::wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t on_their_way) {
-  changed_.wait(lock, [&] {
+  acknowledged_changed_.wait(lock, [&] {
     return ended_ || stop_ || pause_ || next_sequence_ - acknowledged_ <= on_their_way;
   });
 }
@@ -121,13 +125,14 @@ TrialLink::Order TrialLink::next_order(bool can_save) {
   std::unique_lock lock(mutex_);
   while (true) {
     if (stop_ || ended_) return Order::stop;
+    if (is_at_end_) return Order::end;
     if (pause_) return can_save ? Order::pause : Order::proceed;
     if (save_ && can_save) {
       save_ = false;
       return Order::save;
     }
     if (!must_wait()) return Order::proceed;
-    changed_.wait(lock);
+    ordered_.wait(lock);
   }
 }
 
@@ -158,6 +163,11 @@ void TrialLink::push(engine::TrialReport report) {
 
 void TrialLink::call_after_telling() const {
   if (after_telling_) after_telling_();
+}
+
+void TrialLink::wake_to_end() {
+  ordered_.notify_all();
+  acknowledged_changed_.notify_all();
 }
 
 bool TrialLink::must_wait() const { return last_result_ && horizon_.is_reached(*last_result_); }

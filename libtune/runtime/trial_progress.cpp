@@ -193,6 +193,9 @@ std::optional<engine::EndKind> TrialProgress::follow_orders(const track::Writer&
       case TrialLink::Order::stop:
         if (link_->saves_at_stop()) save_at_end(writer);
         return engine::EndKind::stopped;
+      case TrialLink::Order::end:
+        if (run_.checkpoint.at_end) save_at_end(writer);
+        return engine::EndKind::stopped;
     }
   }
 }

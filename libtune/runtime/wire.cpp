@@ -38,7 +38,7 @@ std::size_t kind_of(const Json& json, const char* const (&kinds)[count]) {
 Json to_json(const engine::Horizon& horizon) {
   Json bounds = Json::array();
   for (const auto& bound : horizon.bounds) {
-    bounds.push_back({bound.field, bound.value, bound.below});
+    bounds.push_back({bound.field, bound.value, bound.below, bound.ends});
   }
   return {{"every", horizon.every_result},
           {"bounds", std::move(bounds)},
@@ -50,7 +50,7 @@ engine::Horizon horizon_from(const Json& json) {
   json.at("every").get_to(horizon.every_result);
   json.at("decided").get_to(horizon.decided_until);
   for (const Json& bound : json.at("bounds")) {
-    horizon.bounds.push_back({bound.at(0), bound.at(1), bound.at(2)});
+    horizon.bounds.push_back({bound.at(0), bound.at(1), bound.at(2), bound.at(3)});
   }
   return horizon;
 }

@@ -47,6 +47,16 @@ TEST_CASE("a bound below what was decided is reached by the first result beyond"
   CHECK(horizon.is_reached(result_at(5)));
 }
 
+TEST_CASE("a bound that ends a trial does so beyond what was decided, and no other does",
+          "[horizon]") {
+  const Horizon horizon{
+      .bounds = {{"training_iteration", 2, false}, {"loss", 0.5, true, /*ends=*/true}},
+      .decided_until = 3};
+  CHECK_FALSE(horizon.is_end(result_at(3, {{"loss", 0.1}})));
+  CHECK_FALSE(horizon.is_end(result_at(4, {{"loss", 0.6}})));
+  CHECK(horizon.is_end(result_at(4, {{"loss", 0.5}})));
+}
+
 // What the engine puts into it.
 
 EngineBench running(EngineOptions options, std::unique_ptr<PuppetScheduler> puppet = nullptr) {
@@ -102,12 +112,24 @@ TEST_CASE("the horizon is the minimum over scheduler and stop criteria", "[horiz
   CHECK(horizon.is_reached(result_at(9)));
 }
 
+TEST_CASE("a stop criterion ends a trial, and a scheduler's milestone does not", "[horizon]") {
+  EngineOptions options;
+  options.stop = {{"training_iteration", 9}};
+  EngineBench bench(options, promising(4));
+  bench.join().suggest(0);
+  const Horizon horizon = bench.launch(0).horizon;
+  CHECK_FALSE(horizon.is_end(result_at(4)));
+  CHECK(horizon.is_end(result_at(9)));
+}
+
 TEST_CASE("a function that stops is asked at each result", "[horizon]") {
   EngineOptions options;
-  options.stop = stop_when([](const Trial&, const Result&) { return false; });
+  options.stop = stop_when([](const Trial&, const Result&) { return false; }) |
+                 StopCriteria{{"training_iteration", 9}};
   EngineBench bench(options, promising(test::inf));
   bench.join().suggest(0);
   CHECK(bench.launch(0).horizon.every_result);
+  CHECK_FALSE(bench.launch(0).horizon.is_end(result_at(9)));  // it may throw, say
 }
 
 TEST_CASE("under strict_metric a trial waits after its first result alone", "[horizon]") {

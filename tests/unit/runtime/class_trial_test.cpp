@@ -196,6 +196,17 @@ TEST_CASE("checkpoints are stored after each multiple, and at the end if asked",
   CHECK(steps == 4);
 }
 
+TEST_CASE("a trial stops at a bound that ends it, and saves if asked", "[class_trial]") {
+  Script script;
+  script.step = done_at(100);
+  TrialHarness harness(scripted(script));
+  harness.run.checkpoint.at_end = true;
+  harness.run.launch.horizon.bounds.push_back({"training_iteration", 2, false, /*ends=*/true});
+  harness.start();
+  CHECK(harness.describe(harness.wait_for_end()) ==
+        "started, result 1, result 2, stored checkpoint_000002, stopped");
+}
+
 TEST_CASE("a checkpoint is stored with the iteration and time of its result", "[class_trial]") {
   Script script;
   script.step = done_at(1);

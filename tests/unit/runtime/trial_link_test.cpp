@@ -73,6 +73,29 @@ TEST_CASE("a trial runs on below its horizon and waits at it", "[trial_link]") {
   driver.join();
 }
 
+TEST_CASE("a trial ends by itself at a bound that ends it, unless it repeats", "[trial_link]") {
+  engine::Horizon horizon = horizon_at(3);
+  horizon.bounds.push_back({"loss", 0.5, true, /*ends=*/true});
+  TrialLink link({TrialId{0}, 1, horizon, 256});
+  const auto report = [&](std::int64_t iteration, double loss) {
+    Result result(0, iteration);
+    result.metrics = {{"loss", loss}};
+    link.report(std::move(result));
+  };
+  report(1, 0.6);
+  report(2, 0.6);
+  CHECK(link.next_order(true) == Order::proceed);
+  // It went back: what was decided of iteration 2 stands, so it waits to hear it.
+  report(2, 0.4);
+  link.proceed(horizon_at(3));
+  CHECK(link.next_order(true) == Order::proceed);
+  link.proceed(horizon);
+  report(3, 0.4);
+  CHECK(link.next_order(true) == Order::end);
+  link.stop(true);
+  CHECK(link.next_order(true) == Order::stop);
+}
+
 TEST_CASE("a decision that comes before the trial waits is not missed", "[trial_link]") {
   TrialLink link({TrialId{0}, 1, horizon_at(1), 256});
   link.report(Result(0, 1));

@@ -76,7 +76,8 @@ struct Reopenable {
 ///    the searcher in the order of the commands.
 /// 4. Each Launch is answered by TrialMessages numbered from 0, the last of them Ended, unless its
 ///    node leaves. They may come late, twice and out of order.
-/// 5. A trial waits after a result that reached its horizon until Proceed, Pause or Stop.
+/// 5. A trial waits after a result that reached its horizon until Proceed, Pause or Stop; it need
+///    not where that ends it: see Horizon::is_end().
 /// 6. Pause, Stop and Save may come at any time after Launch, also when the trial has just ended.
 /// 7. After Finish nothing more is sent; timers may still fire.
 class Engine {

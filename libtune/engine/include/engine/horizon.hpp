@@ -19,11 +19,14 @@ namespace tune::engine {
 /// The trial waits after a result that reaches its horizon, as long as that result reaches it: a
 /// Proceed brings a new horizon, against which the trial looks at its last result again. So a
 /// Proceed may come at any time and never overtakes a decision. Empty: it never waits.
+///
+/// Where the decision is known the trial need not wait either: at a bound that ends it.
 struct Horizon {
   struct Bound {
     std::string field;
     double value = 0;
     bool below = false;  ///< Reached at or below `value` instead of at or above.
+    bool ends = false;   ///< Whatever else is decided on such a result, the trial is to stop.
     friend bool operator==(const Bound&, const Bound&) = default;
   };
   bool every_result = false;
@@ -33,6 +36,9 @@ struct Horizon {
 
   /// True if the trial must wait after `result`. A result that ends the trial itself is not asked.
   [[nodiscard]] bool is_reached(const Result& result) const;
+  /// True if the trial may end as stopped after `result`, without being told, unless it has
+  /// reported that iteration before.
+  [[nodiscard]] bool is_end(const Result& result) const;
   friend bool operator==(const Horizon&, const Horizon&) = default;
 };
 

@@ -75,6 +75,7 @@ class TrialLink {
     proceed,  ///< Train on.
     save,     ///< Store a checkpoint, and ask again.
     pause,    ///< Store a checkpoint, if there is none of this iteration, and end as paused.
+    end,      ///< The last result ends the trial, as will be decided: end as stopped.
     stop,     ///< End as stopped.
   };
   /// What to do at a step boundary; waits as long as the last result reaches the horizon.
@@ -94,14 +95,16 @@ class TrialLink {
   void wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t on_their_way);
   void call_after_telling() const;
   [[nodiscard]] bool must_wait() const;
+  void wake_to_end();
 
   const TrialId trial_;
   const std::uint32_t incarnation_;
   const std::uint64_t max_unacknowledged_;
   const std::shared_ptr<std::atomic<bool>> stop_flag_;  // shared with the training code
 
-  mutable std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
+  mutable std::mutex mutex_;                      // guards all below
+  std::condition_variable ordered_;               // there is an order, or another horizon
+  std::condition_variable acknowledged_changed_;  // or an order to end
   std::function<void()> wake_;
   const std::function<void()> after_telling_;
   std::vector<engine::TrialMessage> messages_;
@@ -110,6 +113,8 @@ class TrialLink {
   std::uint64_t checkpoints_end_ = 0;  // behind the last checkpoint
   engine::Horizon horizon_;
   std::optional<Result> last_result_;  // set if it reached the horizon when it was told
+  std::int64_t reported_until_ = 0;    // the largest iteration
+  bool is_at_end_ = false;             // the last result ends the trial
   bool save_ = false;
   bool pause_ = false;
   bool stop_ = false;

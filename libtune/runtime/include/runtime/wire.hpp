@@ -16,7 +16,7 @@
 namespace tune::runtime {
 
 /// Both must be of the same build; a worker says so first.
-inline constexpr int wire_version = 3;
+inline constexpr int wire_version = 4;
 
 // ---- An agent to a worker ----
 

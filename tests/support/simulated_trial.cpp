@@ -125,9 +125,11 @@ void SimulatedTrial::step_boundary() {
       --steps_before_it_obeys_;
     }
   }
-  if (must_wait) {
-    return wait();
+  if (must_wait && horizon_.is_end(*last_result_)) {
+    if (checkpoint_.at_end) store();
+    return end(engine::EndKind::stopped);
   }
+  if (must_wait) return wait();
   if (save_due_) {
     store();
     save_due_ = false;

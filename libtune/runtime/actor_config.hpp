@@ -7,14 +7,16 @@
 
 namespace tune::runtime {
 
-/// A few threads that share one queue: our actors have little to do and leave the cores to the
-/// training code. Nothing is read from files or the command line.
+/// Threads that share one queue: our actors have little to do and leave the cores to the training
+/// code. Nothing is read from files or the command line.
 class ActorConfig : public caf::actor_system_config {
  public:
-  explicit ActorConfig(bool uses_sockets) {
+  /// With one thread a message costs no switch from one to another. Two, where an actor among them
+  /// may wait: for the disk, as who serves files to other machines.
+  ActorConfig(bool uses_sockets, std::size_t threads) {
     if (uses_sockets) load<caf::io::middleman>();  // reads those of processes; opens no port
     set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-threads", std::size_t{2});
+    set("scheduler.max-threads", threads);
   }
 };
 

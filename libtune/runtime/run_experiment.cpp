@@ -286,8 +286,9 @@ struct RunOutcome {
 RunOutcome run_actors(ExperimentSetup& setup) {
   // It outlives all actors: its end waits for processes that end once an actor has let go of them.
   const Stage stage = make_stage(setup);
-  ActorConfig config(stage.processes != nullptr);
-  if (!setup.cluster.listen.empty()) configure_cluster(config);
+  const bool has_cluster = !setup.cluster.listen.empty();
+  ActorConfig config(stage.processes != nullptr, /*threads=*/has_cluster ? 2 : 1);
+  if (has_cluster) configure_cluster(config);
   caf::actor_system system(config);
   Run run(system);
   try {

@@ -35,7 +35,7 @@ using End = NodeSessionOver::End;
 
 class NodeConfig final : public ActorConfig {
  public:
-  NodeConfig() : ActorConfig(/*uses_sockets=*/true) { configure_cluster(*this); }
+  NodeConfig() : ActorConfig(/*uses_sockets=*/true, /*threads=*/2) { configure_cluster(*this); }
 };
 
 /// The process of a node, from its start to its end.

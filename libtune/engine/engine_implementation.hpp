@@ -136,6 +136,7 @@ class Engine::Implementation {
     bool is_wrong_type = false;
   };
   [[nodiscard]] Missing missing_fields(const Result& result) const;
+  [[nodiscard]] std::vector<std::string> needed_fields() const;
   [[nodiscard]] CriteriaAnswer ask_stop_criteria(TrialRecord& record, const Result& result);
   [[nodiscard]] bool has_progressed(TrialRecord& record, const Result& result);
   void tell_searcher(const TrialRecord& record, const Result& result);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -136,6 +137,17 @@ CriteriaAnswer Engine::Implementation::ask_stop_criteria(TrialRecord& record,
   return std::move(verdict);
 }
 
+// Without which missing_fields() finds fault with a result.
+std::vector<std::string> Engine::Implementation::needed_fields() const {
+  std::vector<std::string> fields;
+  if (time_attr_ != "training_iteration") fields.push_back(time_attr_);
+  for (const auto* objective : {&scheduler_objective_, &options_.objective}) {
+    if (*objective) fields.push_back((*objective)->metric);
+  }
+  fields.erase(std::unique(fields.begin(), fields.end()), fields.end());  // of the two metrics
+  return fields;
+}
+
 Engine::Implementation::Missing Engine::Implementation::missing_fields(const Result& result) const {
   // In words only where something is missing: every result comes by here.
   const auto where = [&] { return iteration_text(result.training_iteration); };
@@ -199,16 +211,12 @@ Horizon Engine::Implementation::horizon_of(const TrialRecord& record) const {
   const std::int64_t now_at = record.run->training_iteration;
   Horizon horizon;
   horizon.decided_until = std::max(now_at, record.decided_until);
-  const bool must_see_first =
-      scheduler_objective_ || options_.objective || time_attr_ != "training_iteration";
   if (!record.no_decision_before) {
     horizon.every_result = true;
   } else if (*record.no_decision_before < std::numeric_limits<double>::infinity()) {
     horizon.bounds.push_back({time_attr_, *record.no_decision_before, false});
   }
-  if (!record.has_reported && must_see_first && options_.strict_metric) {
-    horizon.bounds.push_back({"training_iteration", static_cast<double>(now_at + 1), false});
-  }
+  if (!record.has_reported && options_.strict_metric) horizon.first_needs = needed_fields();
   if (record.pause_at) {
     horizon.decided_until = std::min(horizon.decided_until, *record.pause_at - 1);
     horizon.bounds.push_back({"training_iteration", static_cast<double>(*record.pause_at), false});

@@ -15,6 +15,11 @@ bool meets_bound(const Result& result, std::string_view field, double bound, boo
 bool Horizon::is_reached(const Result& result) const {
   if (result.training_iteration <= decided_until) return false;
   if (every_result) return true;
+  if (result.training_iteration == decided_until + 1 &&
+      !std::all_of(first_needs.begin(), first_needs.end(),
+                   [&](const std::string& field) { return result.number(field).has_value(); })) {
+    return true;
+  }
   return std::any_of(bounds.begin(), bounds.end(), [&](const Bound& bound) {
     return meets_bound(result, bound.field, bound.value, bound.below);
   });

@@ -42,13 +42,15 @@ Json to_json(const engine::Horizon& horizon) {
   }
   return {{"every", horizon.every_result},
           {"bounds", std::move(bounds)},
-          {"decided", horizon.decided_until}};
+          {"decided", horizon.decided_until},
+          {"needs", horizon.first_needs}};
 }
 
 engine::Horizon horizon_from(const Json& json) {
   engine::Horizon horizon;
   json.at("every").get_to(horizon.every_result);
   json.at("decided").get_to(horizon.decided_until);
+  json.at("needs").get_to(horizon.first_needs);
   for (const Json& bound : json.at("bounds")) {
     horizon.bounds.push_back({bound.at(0), bound.at(1), bound.at(2), bound.at(3)});
   }

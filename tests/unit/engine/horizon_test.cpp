@@ -132,13 +132,25 @@ TEST_CASE("a function that stops is asked at each result", "[horizon]") {
   CHECK_FALSE(bench.launch(0).horizon.is_end(result_at(9)));  // it may throw, say
 }
 
-TEST_CASE("under strict_metric a trial waits after its first result alone", "[horizon]") {
+TEST_CASE("under strict_metric a trial waits after a first result without the metric alone",
+          "[horizon]") {
   EngineBench bench(minimise_loss(), promising(test::inf));
   bench.join().suggest(0);
-  CHECK(bench.launch(0).horizon.is_reached(result_at(1)));
-  bench.report(0, 1);
-  REQUIRE(bench.given<Proceed>().size() == 1);
-  CHECK_FALSE(bench.given<Proceed>().front().horizon.is_reached(result_at(1'000)));
+  const Horizon horizon = bench.launch(0).horizon;
+  CHECK(horizon.is_reached(result_at(1)));
+  CHECK(horizon.is_reached(result_at(1, {{"loss", "low"}})));
+  CHECK_FALSE(horizon.is_reached(result_at(1, {{"loss", std::nan("")}})));
+  CHECK_FALSE(horizon.is_reached(result_at(2)));
+  CHECK(bench.report(0, 1).given<Proceed>().empty());
+}
+
+TEST_CASE("under strict_metric the first result needs the scheduler's time_attr too", "[horizon]") {
+  auto puppet = promising(test::inf);
+  puppet->own_time_attr = "samples";
+  EngineBench bench(minimise_loss(), std::move(puppet));
+  bench.join().suggest(0);
+  CHECK(bench.launch(0).horizon.is_reached(result_at(1, {{"loss", 1.0}})));
+  CHECK_FALSE(bench.launch(0).horizon.is_reached(result_at(1, {{"loss", 1.0}, {"samples", 1.0}})));
 }
 
 TEST_CASE("a scheduler's promise counts in its own time_attr", "[horizon]") {

@@ -74,8 +74,9 @@ TEST_CASE("a start of a trial comes through as it is", "[wire]") {
   launch.start_iteration = 5;
   launch.start_time_total_s = 0.1;
   launch.horizon.every_result = false;
-  launch.horizon.bounds = {{"loss", 0.25, true}};
+  launch.horizon.bounds = {{"loss", 0.25, true}, {"training_iteration", 9, false, true}};
   launch.horizon.decided_until = 9;
+  launch.horizon.first_needs = {"loss"};
   start.run.experiment_name = "run";
   start.run.experiment_path = "/results/run";
   start.run.checkpoint = {.every = 2, .keep = 3, .at_end = true};
@@ -96,7 +97,7 @@ TEST_CASE("a start of a trial comes through as it is", "[wire]") {
   CHECK(got.stored_until == 4);
   CHECK(got.grant.amounts.amount("cpu") == 1500);
   CHECK(got.grant.gpu_ids == launch.grant.gpu_ids);
-  CHECK(got.horizon.bounds.size() == 1);
+  CHECK(got.horizon == launch.horizon);
   CHECK(received.run.checkpoint.keep == 3);
 }
 

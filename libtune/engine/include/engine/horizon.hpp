@@ -33,6 +33,9 @@ struct Horizon {
   std::vector<Bound> bounds;
   /// Results up to this iteration were decided before; none of them reaches the horizon.
   std::int64_t decided_until = 0;
+  /// Fields that the first result beyond those must have as numbers, or it reaches the horizon:
+  /// whoever misses one of them may want the trial to end.
+  std::vector<std::string> first_needs = {};
 
   /// True if the trial must wait after `result`. A result that ends the trial itself is not asked.
   [[nodiscard]] bool is_reached(const Result& result) const;

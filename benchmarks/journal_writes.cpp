@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "benchmarks/measurement.hpp"
-#include "raw_journal.hpp"
+#include "benchmarks/raw_journal.hpp"
 #include "store/journal.hpp"
 
 namespace tune::bench {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -28,10 +29,23 @@ std::string cpu_model() {
   return "unknown";
 }
 
-std::vector<double> all_of(const std::vector<Sample>& samples, double (*take)(const Sample&)) {
+std::vector<double> values_of(const Measurement& measurement) {
   std::vector<double> values;
-  for (const Sample& sample : samples) values.push_back(take(sample));
+  for (const Sample& sample : measurement.samples) values.push_back(sample.value);
   return values;
+}
+
+std::vector<double> limits_of(const Measurement& measurement) {
+  std::vector<double> limits;
+  for (const Sample& sample : measurement.samples) limits.push_back(sample.limit);
+  return limits;
+}
+
+/// The ratio is the median of each sample's own, whose two sides were measured side by side.
+double ratio_of(const Measurement& measurement) {
+  std::vector<double> ratios;
+  for (const Sample& sample : measurement.samples) ratios.push_back(sample.value / sample.limit);
+  return quantile(ratios, 0.5);
 }
 
 double median(const std::vector<double>& values) { return quantile(values, 0.5); }
@@ -54,13 +68,59 @@ std::string parameters_text(const Json& parameters) {
 
 }  // namespace
 
+Options read_options(int argc, char** argv, std::string_view usage,
+                     const std::function<bool(std::string_view)>& take_own) {
+  Options options;
+  options.directory = fs::temp_directory_path();
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 == argc) throw std::invalid_argument(std::string(word) + " has no value");
+      return argv[++i];
+    };
+    if (word == "--quick") {
+      options.is_quick = true;
+      options.repetitions = 1;
+    } else if (word == "--json") {
+      options.prints_json = true;
+    } else if (word == "--filter") {
+      options.filter = value();
+    } else if (word == "--repeat") {
+      options.repetitions = std::max(1, std::stoi(value()));
+    } else if (word == "--directory") {
+      options.directory = value();
+    } else if (!take_own || !take_own(word)) {
+      throw std::invalid_argument(std::string(word) + " is unknown\n" + std::string(usage) +
+                                  std::string(common_usage));
+    }
+  }
+  return options;
+}
+
+Measurement repeated(const Options& options, Measurement measurement,
+                     const std::function<Sample()>& measure) {
+  for (int i = 0; i < options.repetitions; ++i) measurement.samples.push_back(measure());
+  return measurement;
+}
+
+std::vector<Measurement> repeated(const Options& options, std::vector<Measurement> measurements,
+                                  const std::function<std::vector<Sample>()>& measure) {
+  for (int i = 0; i < options.repetitions; ++i) {
+    const std::vector<Sample> samples = measure();
+    for (std::size_t k = 0; k < measurements.size(); ++k) {
+      measurements[k].samples.push_back(samples.at(k));
+    }
+  }
+  return measurements;
+}
+
 Reporter::Reporter(Options options)
     : options_(std::move(options)),
       machine_({{"cpu", cpu_model()}, {"cores", std::thread::hardware_concurrency()}}) {
-  if (options_.prints_json) return;
-  std::cout << cpu_model() << ", " << std::thread::hardware_concurrency() << " cores, files in "
-            << options_.directory.string() << ", median of " << options_.repetitions
-            << " (least to most)\n\n";
+  (options_.prints_json ? std::cerr : std::cout)
+      << cpu_model() << ", " << std::thread::hardware_concurrency() << " cores, files in "
+      << options_.directory.string() << ", median of " << options_.repetitions
+      << " (least to most)\n\n";
 }
 
 bool Reporter::wants(const std::string& name) const {
@@ -68,44 +128,45 @@ bool Reporter::wants(const std::string& name) const {
 }
 
 void Reporter::print(const Measurement& measurement) const {
-  const auto values = all_of(measurement.samples, [](const Sample& s) { return s.value; });
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  if (options_.prints_json) print_json(measurement);
+  print_table(measurement);
+}
+
+void Reporter::print_json(const Measurement& measurement) const {
   const bool has_limit = !measurement.limit_is.empty();
-  double limit = 0;
-  double ratio = 0;
-  if (has_limit) {
-    limit = median(all_of(measurement.samples, [](const Sample& s) { return s.limit; }));
-    ratio = median(all_of(measurement.samples, [](const Sample& s) { return s.value / s.limit; }));
+  const std::vector<double> values = values_of(measurement);
+  const std::vector<double> limits = limits_of(measurement);
+  const Json line = {{"name", measurement.name},
+                     {"parameters", measurement.parameters},
+                     {"value", median(values)},
+                     {"unit", measurement.unit},
+                     {"limit", has_limit ? Json(median(limits)) : Json()},
+                     {"limit_is", measurement.limit_is},
+                     {"ratio", has_limit ? Json(ratio_of(measurement)) : Json()},
+                     {"values", values},
+                     {"limits", has_limit ? Json(limits) : Json::array()},
+                     {"machine", machine_}};
+  std::cout << line.dump() << std::endl;
+}
+
+void Reporter::print_table(const Measurement& measurement) const {
+  std::ostream& out = options_.prints_json ? std::cerr : std::cout;
+  const std::vector<double> values = values_of(measurement);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  out << measurement.name << "  " << parameters_text(measurement.parameters) << "\n    "
+      << short_number(median(values)) << ' ' << measurement.unit << " (" << short_number(*least)
+      << " to " << short_number(*most) << ')';
+  if (!measurement.limit_is.empty()) {
+    out << "; " << measurement.limit_is << ": " << short_number(median(limits_of(measurement)))
+        << ", ratio " << short_number(ratio_of(measurement));
   }
-  if (options_.prints_json) {
-    Json line = {{"name", measurement.name},
-                 {"parameters", measurement.parameters},
-                 {"value", median(values)},
-                 {"least", *least},
-                 {"most", *most},
-                 {"unit", measurement.unit},
-                 {"samples", values.size()},
-                 {"limit", has_limit ? Json(limit) : Json()},
-                 {"limit_is", measurement.limit_is},
-                 {"ratio", has_limit ? Json(ratio) : Json()},
-                 {"machine", machine_}};
-    std::cout << line.dump() << std::endl;
-    return;
-  }
-  std::cout << measurement.name << "  " << parameters_text(measurement.parameters) << "\n    "
-            << short_number(median(values)) << ' ' << measurement.unit << " ("
-            << short_number(*least) << " to " << short_number(*most) << ')';
-  if (has_limit) {
-    std::cout << "; " << measurement.limit_is << ": " << short_number(limit) << ", ratio "
-              << short_number(ratio);
-  }
-  std::cout << std::endl;
+  out << std::endl;
 }
 
 ScratchDirectory::ScratchDirectory(const Options& options) {
   static int made = 0;
   path_ = options.directory /
-          ("journal_bench." + std::to_string(::getpid()) + "." + std::to_string(++made));
+          ("tune_bench." + std::to_string(::getpid()) + "." + std::to_string(++made));
   fs::create_directories(path_);
 }
 

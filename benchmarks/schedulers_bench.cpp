@@ -4,12 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,10 +23,7 @@ namespace {
 
 constexpr std::string_view schedulers_usage =
     "schedulers_bench [--quick] [--json] [--filter TEXT] [--repeat N]\n"
-    "  --quick   few trials, two repetitions: that it runs\n"
-    "  --json    a JSON object a line\n"
-    "  --filter  only schedulers with TEXT in their name\n"
-    "  --repeat  so often, 5 by default\n";
+    "  names are those of schedulers\n";
 
 struct Case {
   std::string name;
@@ -206,30 +201,6 @@ void measure(const Reporter& reporter, const Case& subject) {
   }
 }
 
-Options parse_schedulers(int argc, char** argv) {
-  Options options;
-  options.directory = std::filesystem::temp_directory_path();
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--quick") {
-      options.is_quick = true;
-      options.repetitions = 2;
-    } else if (word == "--json") {
-      options.prints_json = true;
-    } else if ((word == "--filter" || word == "--repeat") && i + 1 < argc) {
-      if (word == "--filter") {
-        options.filter = argv[++i];
-      } else {
-        options.repetitions = std::max(1, std::stoi(argv[++i]));
-      }
-    } else {
-      throw std::invalid_argument(std::string(word) + " is unknown, or has no value\n" +
-                                  std::string(schedulers_usage));
-    }
-  }
-  return options;
-}
-
 }  // namespace
 }  // namespace tune::bench
 
@@ -237,7 +208,8 @@ int main(int argc, char** argv) {
   tune::init(argc, argv);
   tune::register_builtin_schedulers();
   try {
-    const tune::bench::Reporter reporter(tune::bench::parse_schedulers(argc, argv));
+    const tune::bench::Reporter reporter(
+        tune::bench::read_options(argc, argv, tune::bench::schedulers_usage));
     for (const tune::bench::Case& subject : tune::bench::cases()) {
       tune::bench::measure(reporter, subject);
     }

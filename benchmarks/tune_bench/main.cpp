@@ -1,14 +1,14 @@
 // How fast tune is, case by case, beside what bounds each, measured in the same run.
-#include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <iostream>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 
+#include <tune/init.hpp>
+#include <tune/schedulers/builtin.hpp>
+
 #include "cases.hpp"
+#include "started_program.hpp"
 
 namespace {
 
@@ -17,13 +17,9 @@ using tune::bench::BenchCase;
 constexpr std::string_view usage =
     "tune_bench [--list] [--quick] [--json] [--filter TEXT] [--repeat N] [--directory PATH]\n"
     "           [--published | --published-quick]\n"
-    "  --list             the cases\n"
-    "  --quick            few of everything, one repetition: that it runs\n"
-    "  --json             a JSON object a line\n"
-    "  --filter           only cases with TEXT in their name\n"
-    "  --repeat           so often, 5 by default\n"
-    "  --directory        where files go; by default where temporary files do\n"
-    "  --published        the workloads of Ray Tune's scalability page: 15 minutes\n"
+    "  --list       the cases\n"
+    "  --published  instead: the workloads of Ray Tune's scalability page, once unless --repeat\n"
+    "               says otherwise; an hour\n"
     "  --published-quick  the same, ten times shorter\n";
 
 struct Asked {
@@ -34,64 +30,51 @@ struct Asked {
 
 Asked parse(int argc, char** argv) {
   Asked asked;
-  asked.options.directory = std::filesystem::temp_directory_path();
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    const auto value = [&]() -> std::string {
-      if (i + 1 == argc) throw std::invalid_argument(std::string(word) + " has no value");
-      return argv[++i];
-    };
-    if (word == "--list") {
-      asked.lists = true;
-    } else if (word == "--quick") {
-      asked.options.is_quick = true;
-      asked.options.repetitions = 1;
-    } else if (word == "--json") {
-      asked.options.prints_json = true;
-    } else if (word == "--filter") {
-      asked.options.filter = value();
-    } else if (word == "--repeat") {
-      asked.options.repetitions = std::max(1, std::stoi(value()));
-    } else if (word == "--directory") {
-      asked.options.directory = value();
-    } else if (word == "--published") {
-      asked.shorter = 1;
-    } else if (word == "--published-quick") {
-      asked.shorter = 10;
-    } else {
-      throw std::invalid_argument(std::string(word) + " is unknown\n" + std::string(usage));
-    }
-  }
+  asked.options = tune::bench::read_options(argc, argv, usage, [&](std::string_view word) {
+    asked.lists |= word == "--list";
+    if (word == "--published") asked.shorter = 1;
+    if (word == "--published-quick") asked.shorter = 10;
+    return word == "--list" || word.starts_with("--published");
+  });
   return asked;
 }
 
-std::vector<BenchCase> all_cases(double shorter) {
-  std::vector<BenchCase> cases = tune::bench::limit_cases();
-  for (auto& more : {tune::bench::experiment_cases(),
-                     tune::bench::published_cases(shorter == 0 ? 10 : shorter)}) {
-    cases.insert(cases.end(), more.begin(), more.end());
-  }
+std::vector<BenchCase> joined(std::initializer_list<std::vector<BenchCase>> groups) {
+  std::vector<BenchCase> cases;
+  for (const auto& group : groups) cases.insert(cases.end(), group.begin(), group.end());
   return cases;
+}
+
+void list(const std::vector<BenchCase>& cases) {
+  for (const BenchCase& one : cases) {
+    std::printf("%-40s %s\n", one.name.c_str(), one.what.c_str());
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   tune::init(argc, argv);
+  tune::register_builtin_schedulers();
+  using namespace tune::bench;
   try {
-    if (tune::bench::run_if_measured(argc, argv)) return 0;
+    if (run_if_measured({argv + 1, argv + argc})) return 0;
     const Asked asked = parse(argc, argv);
-    const std::vector<BenchCase> cases = all_cases(asked.shorter);
+    const std::vector<BenchCase> usual =
+        joined({limit_cases(), engine_cases(), result_cases(), trial_cases(), growth_cases(),
+                program_cases(), resume_cases()});
+    const double shorter = asked.shorter == 0 ? 1 : asked.shorter;
+    const std::vector<BenchCase> published =
+        joined({published_cases(shorter), checkpoint_cases(shorter)});
     if (asked.lists) {
-      for (const BenchCase& one : cases)
-        std::printf("%-34s %s\n", one.name.c_str(), one.what.c_str());
+      list(usual);
+      list(published);
       return 0;
     }
-    const tune::bench::Reporter reporter(asked.options);
-    for (const BenchCase& one : cases) {
-      if (one.is_long && asked.shorter == 0) continue;
-      if (!one.is_long && asked.shorter > 0) continue;
-      if (reporter.wants(one.name)) reporter.print(one.measure(asked.options));
+    const Reporter reporter(asked.options);
+    for (const BenchCase& one : asked.shorter == 0 ? usual : published) {
+      if (!reporter.wants(one.name)) continue;
+      for (const Measurement& measurement : one.measure(asked.options)) reporter.print(measurement);
     }
     return 0;
   } catch (const std::exception& error) {

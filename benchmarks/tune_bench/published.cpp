@@ -1,5 +1,4 @@
-// The workloads of Ray Tune's scalability page: trials that only report and sleep. What bounds them
-// is the same loop on bare threads, in the same run.
+// The workloads of Ray Tune's scalability page: trials that only report and sleep.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -7,6 +6,7 @@
 #include <thread>
 
 #include "cases.hpp"
+#include "subjects.hpp"
 
 namespace tune::bench {
 namespace {
@@ -24,7 +24,9 @@ struct Workload {
 constexpr Workload workloads[] = {
     {"bookkeeping", 10'000, 1, 1, 16, true, 715.27},
     {"many_results", 96, 500, 100, 96, false, 959.32},
+    {"many_results_exported", 96, 500, 100, 96, true, 0},
     {"many_trials", 1'000, 10, 100, 1'024, false, 248.39},
+    {"many_trials_exported", 1'000, 10, 100, 1'024, true, 0},
 };
 
 class Sleeper final : public Trainable {
@@ -97,28 +99,30 @@ double seconds_of_search(const Options& options, const Workload& work, const Siz
   experiment.num_samples = size.trials;
   experiment.scheduler = fifo();
   experiment.local.cpus = static_cast<double>(work.slots);
-  if (work.exports) experiment.exporters = {"json", "csv", "tensorboard"};
+  if (work.exports) experiment.exporters = all_exporters();
   return seconds_of([&] { (void)tune_run<Sleeper>(experiment); });
 }
 
-Measurement measure(const Options& options, const Workload& work, double shorter) {
+std::vector<Measurement> measure(const Options& options, const Workload& work, double shorter) {
   const Size size = size_of(work, shorter);
-  Measurement measured{
-      std::string("published/") + work.name,
-      {{"trials", size.trials},
-       {"results_per_second", work.results_per_second},
-       {"slots", work.slots},
-       {"exporters", work.exports ? "all" : "none"},
-       {"isolation", "threads"},
-       {"published", work.published_seconds},
-       {"published_is_of", "the whole, " + std::to_string(work.trials) + " trials of " +
-                               std::to_string(std::llround(work.trial_seconds)) + " s"}},
-      "s",
-      "the same sleeping loop on bare threads",
-      {}};
-  measured.samples.push_back(
-      {seconds_of_search(options, work, size), seconds_of_bare_threads(size, work.slots)});
-  return measured;
+  const bool is_published = work.published_seconds > 0;
+  return {repeated(options,
+                   {.name = std::string("published/") + work.name,
+                    .parameters = {{"trials", size.trials},
+                                   {"iterations", size.iterations},
+                                   {"results_per_second", work.results_per_second},
+                                   {"slots", work.slots},
+                                   {"exporters", work.exports ? "all" : "none"},
+                                   {"isolation", "threads"},
+                                   {"shorter", shorter},
+                                   {"ray_tune_published_s",
+                                    is_published ? Json(work.published_seconds) : Json()}},
+                    .unit = "s",
+                    .limit_is = "the same sleeping loop on bare threads"},
+                   [&] {
+                     return Sample{seconds_of_search(options, work, size),
+                                   seconds_of_bare_threads(size, work.slots)};
+                   })};
 }
 
 }  // namespace
@@ -128,8 +132,7 @@ std::vector<BenchCase> published_cases(double shorter) {
   for (const Workload& work : workloads) {
     cases.push_back({std::string("published/") + work.name,
                      std::to_string(work.trials) + " trials that report and sleep",
-                     [=](const Options& o) { return measure(o, work, shorter); },
-                     /*is_long=*/true});
+                     [=](const Options& o) { return measure(o, work, shorter); }});
   }
   return cases;
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tune/json.hpp>
@@ -25,6 +26,20 @@ struct Options {
   }
 };
 
+/// The line of --help for each option that all these programs have.
+inline constexpr std::string_view common_usage =
+    "  --quick      few of everything, one repetition: that it runs\n"
+    "  --json       a JSON object a line on stdout, the table on stderr\n"
+    "  --filter     only what has TEXT in its name\n"
+    "  --repeat     so often, 5 by default\n"
+    "  --directory  where files go; by default where temporary files do\n";
+
+/// Reads the command line. `take_own` gets each word that is not among the common ones, and says
+/// whether it is one of the program's own.
+/// @throws std::invalid_argument naming the word, with `usage`.
+[[nodiscard]] Options read_options(int argc, char** argv, std::string_view usage,
+                                   const std::function<bool(std::string_view)>& take_own = {});
+
 /// One repetition: what was measured, and right beside it what bounds it.
 struct Sample {
   double value = 0;
@@ -37,8 +52,16 @@ struct Measurement {
   Json parameters = Json::object();
   std::string unit;
   std::string limit_is;  ///< What the limit is of; empty: there is none.
-  std::vector<Sample> samples;
+  std::vector<Sample> samples = {};
 };
+
+/// `measurement` with as many samples as are asked for.
+[[nodiscard]] Measurement repeated(const Options& options, Measurement measurement,
+                                   const std::function<Sample()>& measure);
+/// The same of several that one run gives, in their order.
+[[nodiscard]] std::vector<Measurement> repeated(
+    const Options& options, std::vector<Measurement> measurements,
+    const std::function<std::vector<Sample>()>& measure);
 
 /// Prints what was measured.
 class Reporter {
@@ -49,6 +72,9 @@ class Reporter {
   void print(const Measurement& measurement) const;
 
  private:
+  void print_json(const Measurement& measurement) const;
+  void print_table(const Measurement& measurement) const;
+
   Options options_;
   Json machine_;
 };
@@ -75,7 +101,5 @@ class ScratchDirectory {
 
 void measure_writes(const Reporter& reporter);
 void measure_latencies(const Reporter& reporter);
-void measure_experiments(const Reporter& reporter);
-void measure_resume(const Reporter& reporter);
 
 }  // namespace tune::bench

@@ -80,13 +80,14 @@ Options read_options(int argc, char** argv, std::string_view usage,
     };
     if (word == "--quick") {
       options.is_quick = true;
-      options.repetitions = 1;
+      if (!options.says_repetitions) options.repetitions = 1;
     } else if (word == "--json") {
       options.prints_json = true;
     } else if (word == "--filter") {
       options.filter = value();
     } else if (word == "--repeat") {
       options.repetitions = std::max(1, std::stoi(value()));
+      options.says_repetitions = true;
     } else if (word == "--directory") {
       options.directory = value();
     } else if (!take_own || !take_own(word)) {

@@ -17,6 +17,7 @@ struct Options {
   bool is_quick = false;
   bool prints_json = false;
   int repetitions = 5;
+  bool says_repetitions = false;    ///< `repetitions` is not the default.
   std::string filter;               ///< Part of the name of what is measured; empty: all.
   std::filesystem::path directory;  ///< Where files go; on what they lie matters.
 

@@ -11,9 +11,9 @@
 #include <tune/schedulers/median_stopping.hpp>
 #include <tune/searchers/random.hpp>
 
+#include "benchmarks/engine_crowd.hpp"
 #include "engine/placement.hpp"
 #include "engine/suggestion_source.hpp"
-#include "engine_crowd.hpp"
 
 namespace tune::bench {
 namespace {

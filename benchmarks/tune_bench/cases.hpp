@@ -23,6 +23,8 @@ struct BenchCase {
 [[nodiscard]] std::vector<BenchCase> result_cases();
 /// What a trial costs: in time, in memory, with a large configuration.
 [[nodiscard]] std::vector<BenchCase> trial_cases();
+/// Ten thousand trials of one result.
+[[nodiscard]] std::vector<BenchCase> short_trial_cases();
 /// Whether a trial costs more, the more there were before.
 [[nodiscard]] std::vector<BenchCase> growth_cases();
 /// Start, first step, an idle driver.

@@ -4,8 +4,8 @@
 #include <tune/schedulers/builtin.hpp>
 #include <tune/tune.hpp>
 
+#include "benchmarks/engine_crowd.hpp"
 #include "cases.hpp"
-#include "engine_crowd.hpp"
 #include "limits.hpp"
 
 namespace tune::bench {

@@ -62,8 +62,8 @@ int main(int argc, char** argv) {
     if (run_if_measured({argv + 1, argv + argc})) return 0;
     const Asked asked = parse(argc, argv);
     const std::vector<BenchCase> usual =
-        joined({limit_cases(), engine_cases(), result_cases(), trial_cases(), growth_cases(),
-                program_cases(), resume_cases()});
+        joined({limit_cases(), engine_cases(), result_cases(), trial_cases(), short_trial_cases(),
+                growth_cases(), program_cases(), resume_cases()});
     const double shorter = asked.shorter == 0 ? 1 : asked.shorter;
     const std::vector<BenchCase> published =
         joined({published_cases(shorter), checkpoint_cases(shorter)});

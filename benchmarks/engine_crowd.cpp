@@ -1,4 +1,4 @@
-#include "engine_crowd.hpp"
+#include "benchmarks/engine_crowd.hpp"
 
 #include <stdexcept>
 #include <type_traits>

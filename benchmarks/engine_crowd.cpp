@@ -10,8 +10,9 @@
 namespace tune::bench {
 namespace {
 
-engine::EngineOptions crowd_options() {
+engine::EngineOptions crowd_options(std::int64_t size, Newcomers newcomers) {
   engine::EngineOptions options;
+  if (newcomers == Newcomers::none) options.max_trials = static_cast<std::uint64_t>(size);
   options.objective = Objective{"loss", Mode::min};
   options.trainable_checkpoints = true;
   options.seed = 1;
@@ -20,8 +21,9 @@ engine::EngineOptions crowd_options() {
 
 }  // namespace
 
-EngineCrowd::EngineCrowd(std::unique_ptr<TrialScheduler> scheduler, std::int64_t size)
-    : engine_(crowd_options(), std::move(scheduler)) {
+EngineCrowd::EngineCrowd(std::unique_ptr<TrialScheduler> scheduler, std::int64_t size,
+                         Newcomers newcomers)
+    : engine_(crowd_options(size, newcomers), std::move(scheduler)) {
   ResourceAmounts capacity;
   capacity.set("cpu", 1000 * size);
   handle(engine::NodeJoined{NodeId{0}, "crowd", capacity});

@@ -20,7 +20,7 @@ namespace {
 
 // Of trials that report in turns, and make room for new ones.
 void on_trial_result(benchmark::State& state, std::unique_ptr<TrialScheduler> scheduler) {
-  EngineCrowd crowd(std::move(scheduler), state.range(0));
+  EngineCrowd crowd(std::move(scheduler), state.range(0), Newcomers::come);
   for (auto _ : state) crowd.step();
   state.SetItemsProcessed(state.iterations());
 }

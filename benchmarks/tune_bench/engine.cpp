@@ -36,8 +36,10 @@ std::vector<Measurement> measure(const Options& options, const std::string& sche
                     .unit = "results/s",
                     .limit_is = "messages from an actor to another"},
                    [&] {
+                     // A population stays as it is.
                      EngineCrowd crowd(make_scheduler(scheduler, scheduler_options(scheduler)),
-                                       crowd_size);
+                                       crowd_size,
+                                       scheduler == "pbt" ? Newcomers::none : Newcomers::come);
                      const double seconds = seconds_of([&] {
                        for (std::int64_t i = 0; i < results; ++i) crowd.step();
                      });

@@ -12,12 +12,15 @@
 
 namespace tune::bench {
 
-/// An engine and all that it needs around it, in one loop: a crowd of trials of constant size, that
-/// report one after the other. One that ends makes room for a new one.
+/// Whether one that ends makes room for a new trial.
+enum class Newcomers { none, come };
+
+/// An engine and all that it needs around it, in one loop: a crowd of trials that report one after
+/// the other.
 class EngineCrowd {
  public:
   /// Trials report `loss`, to be minimised, and can save.
-  EngineCrowd(std::unique_ptr<TrialScheduler> scheduler, std::int64_t size);
+  EngineCrowd(std::unique_ptr<TrialScheduler> scheduler, std::int64_t size, Newcomers newcomers);
 
   /// The next trial makes a step: one result to the engine, and whatever comes of it.
   void step();

@@ -1,4 +1,5 @@
-// How many results a second do engine and scheduler take, with nothing around them?
+// How many results a second do engine and scheduler take, with nothing around them? Seconds of one
+// core, which is all that they use: others on the machine count little.
 #include <memory>
 
 #include <tune/schedulers/builtin.hpp>
@@ -7,6 +8,7 @@
 #include "benchmarks/engine_crowd.hpp"
 #include "cases.hpp"
 #include "limits.hpp"
+#include "subjects.hpp"
 
 namespace tune::bench {
 namespace {
@@ -40,9 +42,9 @@ std::vector<Measurement> measure(const Options& options, const std::string& sche
                      EngineCrowd crowd(make_scheduler(scheduler, scheduler_options(scheduler)),
                                        crowd_size,
                                        scheduler == "pbt" ? Newcomers::none : Newcomers::come);
-                     const double seconds = seconds_of([&] {
-                       for (std::int64_t i = 0; i < results; ++i) crowd.step();
-                     });
+                     const double before = cpu_seconds();
+                     for (std::int64_t i = 0; i < results; ++i) crowd.step();
+                     const double seconds = cpu_seconds() - before;
                      return Sample{static_cast<double>(results) / seconds,
                                    raw_messages_per_second(options.scaled(1'000'000))};
                    })};

@@ -1,6 +1,4 @@
 // The workloads of Ray Tune's scalability page: trials that only report and sleep.
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -71,16 +69,18 @@ Size size_of(const Workload& work, double shorter) {
   return {work.trials, std::llround(iterations / shorter), 1 / work.results_per_second};
 }
 
-double seconds_of_bare_threads(const Size& size, std::int64_t slots) {
-  std::atomic<std::int64_t> next = 0;
+double seconds_of_sleep(const Size& size, std::int64_t slots) {
+  const std::int64_t rounds = (size.trials + slots - 1) / slots;
+  return static_cast<double>(rounds * size.iterations) * size.sleep_seconds;
+}
+
+double seconds_of_bare_threads(const Size& size) {
   return seconds_of([&] {
     std::vector<std::thread> threads;
-    for (std::int64_t slot = 0; slot < std::min(slots, size.trials); ++slot) {
+    for (std::int64_t trial = 0; trial < size.trials; ++trial) {
       threads.emplace_back([&] {
-        while (next++ < size.trials) {
-          for (std::int64_t i = 0; i < size.iterations; ++i) {
-            std::this_thread::sleep_for(std::chrono::duration<double>(size.sleep_seconds));
-          }
+        for (std::int64_t i = 0; i < size.iterations; ++i) {
+          std::this_thread::sleep_for(std::chrono::duration<double>(size.sleep_seconds));
         }
       });
     }
@@ -105,6 +105,8 @@ double seconds_of_search(const Options& options, const Workload& work, const Siz
 
 std::vector<Measurement> measure(const Options& options, const Workload& work, double shorter) {
   const Size size = size_of(work, shorter);
+  // Where trials follow each other, the sum of their sleep is known to a hair, and takes minutes.
+  const bool follow_each_other = size.trials > work.slots;
   const bool is_published = work.published_seconds > 0;
   return {repeated(options,
                    {.name = std::string("published/") + work.name,
@@ -118,10 +120,12 @@ std::vector<Measurement> measure(const Options& options, const Workload& work, d
                                    {"ray_tune_published_s",
                                     is_published ? Json(work.published_seconds) : Json()}},
                     .unit = "s",
-                    .limit_is = "the same sleeping loop on bare threads"},
+                    .limit_is = follow_each_other ? "the sleep of the trials of a slot"
+                                                  : "the same sleeping loop on bare threads"},
                    [&] {
                      return Sample{seconds_of_search(options, work, size),
-                                   seconds_of_bare_threads(size, work.slots)};
+                                   follow_each_other ? seconds_of_sleep(size, work.slots)
+                                                     : seconds_of_bare_threads(size)};
                    })};
 }
 

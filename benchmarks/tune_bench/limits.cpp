@@ -232,6 +232,15 @@ double raw_files_per_second(const fs::path& directory, std::int64_t count) {
   return static_cast<double>(count) / seconds;
 }
 
+double raw_directories_per_second(const fs::path& directory, std::int64_t count) {
+  const double seconds = seconds_of([&] {
+    for (std::int64_t i = 0; i < count; ++i) {
+      fs::create_directory(directory / ("directory" + std::to_string(i)));
+    }
+  });
+  return static_cast<double>(count) / seconds;
+}
+
 void write_plain_file(const fs::path& file, std::int64_t size_bytes) {
   static const std::vector<char> block(std::size_t{1} << 20, 'x');
   const Descriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -271,6 +280,11 @@ std::vector<BenchCase> limit_cases() {
                  [](const Options& o) {
                    const ScratchDirectory directory(o);
                    return raw_files_per_second(directory.path(), o.scaled(10'000));
+                 }),
+      limit_case("limit/directories", "directories made", "directories/s",
+                 [](const Options& o) {
+                   const ScratchDirectory directory(o);
+                   return raw_directories_per_second(directory.path(), o.scaled(2'000));
                  }),
       limit_case("limit/file_bytes", "a file of 1 GiB, written and forced to the disk", "GB/s",
                  written_gb_per_second),

@@ -21,6 +21,9 @@ enum class Wire { socket_pair, loopback_tcp };
 /// Files a second of 4 KiB, written and renamed.
 [[nodiscard]] double raw_files_per_second(const std::filesystem::path& directory,
                                           std::int64_t count);
+/// Directories made a second, in one.
+[[nodiscard]] double raw_directories_per_second(const std::filesystem::path& directory,
+                                                std::int64_t count);
 /// Writes a file of so many bytes and forces it to the disk.
 void write_plain_file(const std::filesystem::path& file, std::int64_t size_bytes);
 

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
@@ -54,15 +53,17 @@ void run_search(const std::vector<std::string>& arguments) {
 }  // namespace
 
 StartedProgram::StartedProgram(const std::vector<std::string>& arguments) {
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::vector<char*> words{const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments)
+  // Also where a build has put another program in its place meanwhile.
+  const char* program = "/proc/self/exe";
+  std::vector<char*> words{const_cast<char*>(program)};
+  for (const std::string& argument : arguments) {
     words.push_back(const_cast<char*>(argument.c_str()));
+  }
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  const int error = ::posix_spawn(&pid_, program.c_str(), &actions, nullptr, words.data(), environ);
+  const int error = ::posix_spawn(&pid_, program, &actions, nullptr, words.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::system_error(error, std::generic_category(), program);
 }

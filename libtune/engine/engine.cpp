@@ -64,7 +64,7 @@ void Engine::Implementation::on(const NodeJoined& event) {
   context_.set_nodes(placement_.capacities());
   resources_changed_ = true;
   if (event.is_remote) remote_nodes_.insert(event.node);
-  for (const HeldRun& held : event.held) adopt(event.node, held);
+  adopt(event);
 }
 
 void Engine::Implementation::on(const NodeLeft& event) {
@@ -168,7 +168,8 @@ void Engine::Implementation::on(const SuggestionReady& event) {
 void Engine::Implementation::on(TrialMessage& event) {
   TrialRecord* record = find(event.trial);
   const auto is_running = [&] {
-    return record && record->run && record->run->incarnation == event.incarnation;
+    return record && record->run && record->run->incarnation == event.incarnation &&
+           !record->run->is_adrift;
   };
   if (!is_running() || !record->run->inbox.accepts(event.sequence)) {
     ++counts_.refused_messages;

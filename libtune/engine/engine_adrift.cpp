@@ -6,6 +6,12 @@
 // the engine of the next session: to scheduler and searcher it runs, but nothing can be said to it.
 
 namespace tune::engine {
+namespace {
+
+// Of one trial, in the moment before its driver died.
+constexpr std::uint32_t most_unrecorded_starts = 16;
+
+}  // namespace
 
 bool Engine::Implementation::awaits_remote_nodes() const {
   return options_.driver_grace > Time(0) && !options_.fixed_cluster;
@@ -41,26 +47,39 @@ void Engine::Implementation::end_driver_grace() {
   take_back(adrift());
 }
 
-void Engine::Implementation::adopt(NodeId node, const HeldRun& held) {
-  TrialRecord* const record = find(held.trial);
-  if (record == nullptr || !record->run || !record->run->is_adrift ||
-      record->run->incarnation != held.incarnation) {
-    return;
+void Engine::Implementation::adopt(const NodeJoined& event) {
+  std::vector<TrialId> refused;
+  for (const HeldRun& held : event.held) {
+    TrialRecord* const record = find(held.trial);
+    if (record == nullptr || !record->run || !record->run->is_adrift ||
+        record->run->incarnation != held.incarnation) {
+      continue;
+    }
+    if (!adopt(*record, event.node, held)) refused.push_back(held.trial);
   }
-  Run& run = *record->run;
+  take_back(refused);  // nobody else has them
+}
+
+bool Engine::Implementation::adopt(TrialRecord& record, NodeId node, const HeldRun& held) {
+  Run& run = *record.run;
+  // What it told in between was put on record, and that record is lost.
+  if (run.inbox.next() < held.first) return false;
   Placement::Grant grant = run.grant;
   grant.node = node;
-  if (!placement_.take(grant)) return;  // it has not what it had: the grace will end
+  if (!placement_.take(grant)) return false;
   run.grant = std::move(grant);
   run.is_adrift = run.stop_sent = run.pause_sent = false;
-  record->session = session_;
-  const Trial& trial = *record->trial;
+  const Trial& trial = *record.trial;
   emit(Adopt{held.trial, run.incarnation, node, run.inbox.next()});
   emit(RecordTrialAdopted{
       {held.trial, trial.name(), trial.config(), run.incarnation, run.training_iteration, node}});
-  if (record->want != TrialRecord::Want::run) return carry_out(*record);
-  run.horizon = horizon_of(*record);
-  emit(Proceed{held.trial, run.incarnation, node, run.horizon});
+  if (record.want != TrialRecord::Want::run) {
+    carry_out(record);
+  } else {
+    run.horizon = horizon_of(record);
+    emit(Proceed{held.trial, run.incarnation, node, run.horizon});
+  }
+  return true;
 }
 
 // The start alone: what becomes of the trial is the caller's.
@@ -78,12 +97,12 @@ void Engine::Implementation::interrupt_adrift() {
   }
 }
 
-// A node that outlived the driver may run a start of this trial that never got on record: no later
-// one gets its number, nor the names of its checkpoints.
+// A node that outlived the driver may run starts of this trial that never got on record: no later
+// one gets their numbers, nor the names of their checkpoints.
 void Engine::Implementation::begin_session_of(TrialRecord& record) {
   const bool is_first = std::exchange(record.session, session_) != session_;
   if (!is_first || session_ < 2 || !awaits_remote_nodes()) return;
-  record.trial->set_incarnation(record.trial->incarnation() + 1);
+  record.trial->set_incarnation(record.trial->incarnation() + most_unrecorded_starts);
   distrust_names(record);
 }
 

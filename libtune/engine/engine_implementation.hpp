@@ -86,7 +86,9 @@ class Engine::Implementation {
   void set_adrift(TrialRecord& record);
   void begin_driver_grace();
   void end_driver_grace();
-  void adopt(NodeId node, const HeldRun& held);
+  void adopt(const NodeJoined& event);
+  /// False if it cannot be.
+  [[nodiscard]] bool adopt(TrialRecord& record, NodeId node, const HeldRun& held);
   void give_up_adrift(TrialRecord& record);
   void interrupt_adrift();
   void begin_session_of(TrialRecord& record);

@@ -192,7 +192,8 @@ struct RecordMaker {
         {"node", e.node.value()}, {"name", e.name}, {"capacity", core::to_json(e.capacity)}};
     if (!e.labels.empty()) body["labels"] = e.labels;
     if (e.is_remote) body["remote"] = true;
-    for (const HeldRun& run : e.held) body["held"].push_back({run.trial.value(), run.incarnation});
+    for (const HeldRun& run : e.held)
+      body["held"].push_back({run.trial.value(), run.incarnation, run.first});
     return {.kind = "node_joined", .body = std::move(body)};
   }
   EventRecord operator()(const NodeLeft& e) const {
@@ -309,7 +310,7 @@ NodeJoined node_joined_of(const Json& body) {
                     core::amounts_from_json(body.at("capacity")), body.value("labels", Labels()),
                     body.value("remote", false)};
   for (const Json& run : body.value("held", Json::array())) {
-    joined.held.push_back({TrialId(run.at(0).get<std::uint64_t>()), run.at(1)});
+    joined.held.push_back({TrialId(run.at(0).get<std::uint64_t>()), run.at(1), run.at(2)});
   }
   return joined;
 }

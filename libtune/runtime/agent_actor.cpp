@@ -152,15 +152,15 @@ void NodeAgent::on(TrialNews& news) {
 void NodeAgent::tell(engine::TrialMessage message) {
   if (std::holds_alternative<engine::Ended>(message.report)) {
     if (is_own_doing(message)) left_.emplace(message.trial, message.incarnation);
-    forget(message.trial);
+    forget(message.trial, message.incarnation);
     if (teams_.takes_end(message)) return;
   }
   keep(std::move(message));
 }
 
-void NodeAgent::forget(TrialId id) {
+void NodeAgent::forget(TrialId id, std::uint32_t incarnation) {
   const auto trial = trials_.find(id);
-  if (trial == trials_.end()) return;
+  if (trial == trials_.end() || trial->second.incarnation != incarnation) return;
   if (trial->second.watch) free_watches_.push_back(std::move(trial->second.watch));
   trials_.erase(trial);
 }

@@ -30,6 +30,7 @@ void HeldRuns::acknowledge(const Acknowledgement& acknowledgement) {
   const auto found = runs_.find({acknowledgement.trial, acknowledgement.incarnation});
   if (found == runs_.end()) return;
   Run& run = found->second;
+  run.acknowledged = std::max(run.acknowledged, acknowledgement.count);
   while (!run.messages.empty() && run.messages.front().sequence < acknowledgement.count) {
     run.messages.pop_front();
   }
@@ -38,7 +39,9 @@ void HeldRuns::acknowledge(const Acknowledgement& acknowledgement) {
 
 std::vector<engine::HeldRun> HeldRuns::all() const {
   std::vector<engine::HeldRun> all;
-  for (const auto& [key, run] : runs_) all.push_back({key.first, key.second});
+  for (const auto& [key, run] : runs_) {
+    all.push_back({key.first, key.second, run.acknowledged});
+  }
   return all;
 }
 
@@ -50,7 +53,7 @@ std::vector<engine::HeldRun> HeldRuns::drop_all_but(const std::vector<engine::Ad
         std::any_of(adopted.begin(), adopted.end(), [&](const engine::Adopt& run) {
           return run.trial == trial && run.incarnation == incarnation;
         });
-    if (!is_adopted && !entry.second.has_ended) running.push_back({trial, incarnation});
+    if (!is_adopted && !entry.second.has_ended) running.push_back({trial, incarnation, 0});
     return !is_adopted;
   });
   return running;

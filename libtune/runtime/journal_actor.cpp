@@ -66,8 +66,9 @@ class JournalWriter {
     guarded([&] { journal_->commit(); });
     waiting_records_ = 0;
     for (RecordTurn& turn : waiting_) {
-      self_->send(driver_, TurnCommitted{turn.records.size(),
-                                         std::exchange(turn.acknowledgements, {}), error_});
+      auto acknowledged = std::exchange(turn.acknowledgements, {});
+      if (!error_.empty()) acknowledged.clear();
+      self_->send(driver_, TurnCommitted{turn.records.size(), std::move(acknowledged), error_});
     }
     // Behind the callbacks' answer files are deleted.
     if (keeper_.take_needs_sync()) guarded([&] { journal_->sync(); });

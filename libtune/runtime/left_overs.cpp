@@ -36,8 +36,9 @@ class LeftOvers {
       sets_aside_ = sets_aside_ || is_behind(trial);
     });
     reader_.for_each_trial([&](const store::TrialRow& trial) {
+      if (sets_aside_) return set_checkpoints_aside(trial);
       if (of_running_ == OfRunning::keep && trial.state == TrialState::running) return;
-      sets_aside_ ? set_checkpoints_aside(trial) : remove_checkpoints(trial);
+      remove_checkpoints(trial);
     });
     for (const fs::path& trial : unknown_trials()) {
       sets_aside_ ? set_aside(trial) : remove_trial(trial);

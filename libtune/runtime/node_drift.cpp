@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <caf/all.hpp>
 
@@ -47,6 +49,11 @@ void NodeLink::lose_driver(std::string reason) {
 
 void NodeLink::drift(const std::string& reason) {
   is_connected_ = is_joined_ = waits_for_peer_ = false;
+  // What has not begun by now will not.
+  for_them_.clear();
+  for (const auto& [trial, incarnation] : std::exchange(held_starts_, {})) {
+    held_->keep({{trial, incarnation, 0, engine::Ended{engine::EndKind::stopped, {}}}});
+  }
   self_->demonitor(peer_.address());
   frames_ = {};
   const bool is_new = !adrift_until_;
@@ -110,17 +117,38 @@ void NodeLink::end_refused(const std::vector<engine::HeldRun>& refused) {
   }
 }
 
+void NodeLink::hold_starts(NodeTurn& turn) {
+  if (refused_.empty()) return;
+  std::erase_if(turn.commands, [this](NodeCommand& command) {
+    const bool waits = std::visit(
+        [this](const auto& c) {
+          using Command = std::decay_t<decltype(c)>;
+          if constexpr (std::is_same_v<Command, engine::DeleteCheckpoint>) {
+            return false;
+          } else {
+            const Start start(c.trial, c.incarnation);
+            if constexpr (std::is_same_v<Command, engine::Launch>) held_starts_.insert(start);
+            return held_starts_.contains(start);
+          }
+        },
+        command);
+    if (waits) for_them_.push_back(std::move(command));
+    return waits;
+  });
+}
+
+void NodeLink::begin_held_starts() {
+  held_starts_.clear();
+  if (for_them_.empty()) return;
+  self_->send(agent_, NodeTurn{std::exchange(for_them_, {}), {}});
+}
+
 bool NodeLink::is_refused(const engine::TrialMessage& message) {
   const auto found = refused_.find({message.trial, message.incarnation});
   if (found == refused_.end()) return false;
   if (!std::holds_alternative<engine::Ended>(message.report)) return true;
   refused_.erase(found);
-  // What was to begin waits for the last of them.
-  while (refused_.empty() && !held_turns_.empty()) {
-    NodeTurn turn = std::move(held_turns_.front());
-    held_turns_.pop_front();
-    on(turn);
-  }
+  if (refused_.empty()) begin_held_starts();
   return true;
 }
 

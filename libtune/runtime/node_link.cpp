@@ -237,10 +237,6 @@ void NodeLink::on(NodeWelcome& welcome) {
 
 void NodeLink::on(NodeTurn& turn) {
   if (!has_agent_) return;
-  if (!refused_.empty()) {
-    held_turns_.push_back(std::move(turn));
-    return;
-  }
   if (held_) {
     for (const NodeCommand& command : turn.commands) {
       const auto* const launch = std::get_if<engine::Launch>(&command);
@@ -249,8 +245,10 @@ void NodeLink::on(NodeTurn& turn) {
       is_part_of_gangs_ |= !launch->workers.empty();
     }
     for (const Acknowledgement& credit : turn.acknowledgements) held_->acknowledge(credit);
+    hold_starts(turn);
   }
-  self_->send(agent_, std::move(turn));
+  if (!turn.commands.empty() || !turn.acknowledgements.empty())
+    self_->send(agent_, std::move(turn));
 }
 
 void NodeLink::on(NodeNews& news) {

@@ -198,7 +198,9 @@ struct ToDriverFields {
   }
   Json operator()(const NodeReady& m) const {
     Json held = Json::array();
-    for (const engine::HeldRun& run : m.held) held.push_back({run.trial.value(), run.incarnation});
+    for (const engine::HeldRun& run : m.held) {
+      held.push_back({run.trial.value(), run.incarnation, run.first});
+    }
     return {{"shares_files", m.shares_files}, {"held", std::move(held)}};
   }
   Json operator()(const NodeRefusal& m) const { return {{"reason", m.reason}}; }
@@ -231,7 +233,7 @@ NodeWelcome welcome_from(const Json& json) {
 NodeReady ready_from(const Json& json) {
   NodeReady ready{json.at("shares_files")};
   for (const Json& run : json.at("held")) {
-    ready.held.push_back({TrialId(run.at(0).get<std::uint64_t>()), run.at(1)});
+    ready.held.push_back({TrialId(run.at(0).get<std::uint64_t>()), run.at(1), run.at(2)});
   }
   return ready;
 }

@@ -14,6 +14,7 @@ TeamHosts::TeamHosts(AgentActor::pointer agent) : agent_(agent), books_(*this) {
 void TeamHosts::set_node(NodeId node) {
   node_ = node;
   books_.set_node(node);
+  mail_ = NodeMail(max_post_bytes);
 }
 
 void TeamHosts::begin(const engine::Launch& launch) {
@@ -119,7 +120,8 @@ void TeamHosts::stop_member(const MemberId& member, bool at_once) {
   orders.orders.emplace_back(
       engine::Stop{member.team.trial, member.team.incarnation, node_, false});
   agent_->send(host, std::move(orders));
-  if (at_once) agent_->send(host, AbortWorker{});
+  if (!at_once) return;
+  agent_->send(host, AbortWorker{member.team.trial, member.team.incarnation, member.rank});
 }
 
 void TeamHosts::post(NodeId to, TeamPost post) {

@@ -39,8 +39,10 @@ HostActor::behavior_type WorkerHost::make_behavior(HostSetup setup) {
       },
       [this](TrialOrders& orders) { follow(orders); },
       [this](TeamMail& mail) { pass_on(mail); },
-      [this](const AbortWorker&) {
-        if (trial_ && !trial_->ended) break_off("was not needed any more");
+      [this](const AbortWorker& order) {
+        const bool is_of_it = is_of_trial(order.trial, order.incarnation) && trial_ &&
+                              rank() == std::optional(order.rank);
+        if (is_of_it && !trial_->ended) break_off("was not needed any more");
       },
       [this](const SocketBytes& message) {
         if (message.process == process_.id) on_bytes(message.bytes);

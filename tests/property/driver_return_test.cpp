@@ -126,7 +126,8 @@ class Story {
       CHECK(state == TrialState::terminated);
       if (asha_) continue;
       CHECK(lines[trial] == max_iterations);
-      const bool always_kept = options_.driver_grace > Time(0) && !lost_.contains(trial);
+      const bool always_kept =
+          options_.driver_grace > Time(0) && !has_lost_commits_ && !lost_.contains(trial);
       if (always_kept) CHECK(launches[trial] == 1);
     }
     for (const SimulatedNode& node : nodes_) {
@@ -235,6 +236,7 @@ class Story {
       for (const Command& command : entry.commands) {
         if (const auto* removal = std::get_if<DeleteCheckpoint>(&command)) {
           files_.erase(path_of(removal->checkpoint));
+          forced_ = committed_ + 1;
         }
       }
     }
@@ -270,6 +272,7 @@ class Story {
   // All that is not committed is gone, and all that is on its way.
   void crash() {
     ++crashes_;
+    if (chance(0.1)) lose_power();
     log_.resize(committed_);
     for (SimulatedNode& node : nodes_) {
       for (const Command& order : node.orders) {
@@ -286,6 +289,14 @@ class Story {
     begin();
   }
 
+  // Commits that were not forced to the disk are gone, too, though nodes know of them.
+  void lose_power() {
+    const std::size_t lost = std::min(below(8), committed_ - forced_);
+    if (lost == 0) return;
+    committed_ -= lost;
+    has_lost_commits_ = true;
+  }
+
   // What has not come back when a grace ends is started again.
   void note_lost() {
     for (const SimulatedNode& node : nodes_) {
@@ -300,7 +311,11 @@ class Story {
     node.id = NodeId{next_node_++};
     node.is_joined = true;
     NodeJoined joined{node.id, "node", ResourceAmounts(Resources{.cpu = 2}), {}, true, {}};
-    for (const auto& [key, start] : node.starts) joined.held.push_back({key.first, key.second});
+    for (const auto& [key, start] : node.starts) {
+      const std::uint64_t first =
+          start.held.empty() ? start.next_sequence : start.held.front().sequence;
+      joined.held.push_back({key.first, key.second, first});
+    }
     adopted_.clear();
     handle(joined);
     for (auto start = node.starts.begin(); start != node.starts.end();) {
@@ -392,6 +407,7 @@ class Story {
   std::unique_ptr<Engine> engine_;
   std::vector<Entry> log_;
   std::size_t committed_ = 0;
+  std::size_t forced_ = 0;  // of those
   std::deque<TrialId> asked_;
   std::multimap<Time, std::uint64_t> timers_;
   std::vector<Adopt> adopted_;
@@ -402,6 +418,7 @@ class Story {
   Time now_{0};
   int crashes_ = 0;
   bool has_finished_ = false;
+  bool has_lost_commits_ = false;
 };
 
 void check_stories(bool uses_asha) {

@@ -25,13 +25,17 @@ TEST_CASE("a node holds what its trials told until that is on record", "[held_ru
   runs.launch(TrialId{1}, 1);
   runs.keep({message(1, 0, engine::Started{}), message(1, 1), message(1, 2)});
   CHECK(sequences(runs) == std::vector<std::uint64_t>{0, 1, 2});
+  CHECK(runs.all()[0].first == 0);
   runs.acknowledge({NodeId{0}, TrialId{1}, 1, 2});
   CHECK(sequences(runs) == std::vector<std::uint64_t>{2});
+  CHECK(runs.all()[0].first == 2);
+  runs.acknowledge({NodeId{0}, TrialId{1}, 1, 3});
+  CHECK(runs.all()[0].first == 3);
+  runs.keep({message(1, 3)});
   runs.acknowledge({NodeId{0}, TrialId{1}, 1, 1});  // late
   runs.acknowledge({NodeId{0}, TrialId{1}, 2, 9});  // of another start
-  CHECK(sequences(runs) == std::vector<std::uint64_t>{2});
-  runs.keep({message(7, 0)});  // never launched here
-  CHECK(sequences(runs) == std::vector<std::uint64_t>{2});
+  runs.keep({message(7, 0)});                       // never launched here
+  CHECK(sequences(runs) == std::vector<std::uint64_t>{3});
 }
 
 TEST_CASE("a start is held until its end is on record", "[held_runs]") {

@@ -34,6 +34,7 @@ struct SessionStarted {
 struct HeldRun {
   TrialId trial;
   std::uint32_t incarnation = 0;
+  std::uint64_t first = 0;  ///< Of its messages, the node has those from this number on.
 };
 /// A machine offers its resources.
 struct NodeJoined {

@@ -76,7 +76,7 @@ class NodeAgent {
   /// The running trial of that start; null if it is gone.
   [[nodiscard]] RunningTrial* find(TrialId id, std::uint32_t incarnation);
   [[nodiscard]] TrialActor free_watch();
-  void forget(TrialId id);
+  void forget(TrialId id, std::uint32_t incarnation);
   void tell(engine::TrialMessage message);
   void tell_in_order(engine::TrialMessage message);
   void deliver_first(TrialId id, RunningTrial& trial);

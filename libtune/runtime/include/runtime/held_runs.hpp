@@ -28,6 +28,7 @@ class HeldRuns {
 
  private:
   struct Run {
+    std::uint64_t acknowledged = 0;  // all below this
     bool has_ended = false;
     std::deque<engine::TrialMessage> messages;  // that are not acknowledged
   };

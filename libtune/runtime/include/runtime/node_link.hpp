@@ -110,6 +110,9 @@ class NodeLink {
   void hand_over(const NodeOffer& offer);
   /// What the driver does not take ends before anything new begins.
   void end_refused(const std::vector<engine::HeldRun>& refused);
+  /// Takes from a turn what has to wait for that.
+  void hold_starts(NodeTurn& turn);
+  void begin_held_starts();
   [[nodiscard]] bool is_refused(const engine::TrialMessage& message);
   [[nodiscard]] bool is_refused(const FilesReady& files) const;
   void go_on_with_driver();
@@ -150,9 +153,11 @@ class NodeLink {
   bool is_part_of_gangs_ = false;  // since it was welcomed first
   std::optional<HeldRuns> held_;   // where there is a driver_grace
   std::optional<Heartbeat::Clock::time_point> adrift_until_;
-  std::vector<ToDriver> kept_notes_;                     // since then, for the next driver
-  std::set<std::pair<TrialId, std::uint32_t>> refused_;  // starts that are to end
-  std::deque<NodeTurn> held_turns_;                      // until they have
+  std::vector<ToDriver> kept_notes_;  // since then, for the next driver
+  using Start = std::pair<TrialId, std::uint32_t>;
+  std::set<Start> refused_;            // that are to end
+  std::set<Start> held_starts_;        // that are to begin once those have ended
+  std::vector<NodeCommand> for_them_;  // in their order
   std::optional<NodeSessionOver> over_;
   std::optional<ToDriver> farewell_;
 };

@@ -53,7 +53,11 @@ struct OutputEnd {
 };
 /// The agent to the host of a trial's parallel worker, whose trial is gone: its process is not
 /// worth waiting for.
-struct AbortWorker {};
+struct AbortWorker {
+  TrialId trial;
+  std::uint32_t incarnation = 0;
+  std::size_t rank = 0;
+};
 /// Those that a host's process takes the place of are gone: it may start.
 struct MayStart {};
 /// The guardian ended, and took the workers along.

@@ -50,8 +50,12 @@ class TeamBooks {
  public:
   explicit TeamBooks(TeamWorld& world) : world_(world) {}
 
-  /// Before all else.
-  void set_node(NodeId own) { own_ = own; }
+  /// Before all else; and when another driver takes over, which numbers all nodes anew.
+  /// @pre is_empty()
+  void set_node(NodeId own) {
+    own_ = own;
+    gone_.clear();
+  }
 
   // ---- Trials that run here ----
 

@@ -18,6 +18,7 @@
 #include <tune/searchers/random.hpp>
 
 #include "run_support.hpp"
+#include "support/gate.hpp"
 
 namespace tune::test {
 
@@ -80,6 +81,18 @@ class Attentive final : public Searcher {
   double heard_ = 0.5;
 };
 TUNE_REGISTER_SEARCHER("attentive", Attentive)
+
+/// Its last trial of twelve does not begin before it is let.
+class Patient final : public Descent {
+ public:
+  void setup(const Config& config) override {
+    if (context().trial_id == TrialId{11}) gate.wait();
+    Descent::setup(config);
+  }
+
+  inline static Gate gate;
+};
+TUNE_REGISTER_TRAINABLE(Patient)
 
 namespace {
 
@@ -154,6 +167,7 @@ TEST_CASE("an experiment that runs, or has died, is replayed as far as it came",
     explicit ReplayAtEnd(fs::path path) : path(std::move(path)) {}
     void on_trial_completed(const TrialInfo&, const TrialEnd&) override {
       reports.push_back(replay(path));
+      if (reports.size() == 1) Patient::gate.open();
     }
     fs::path path;
     std::vector<ReplayReport> reports;
@@ -162,7 +176,7 @@ TEST_CASE("an experiment that runs, or has died, is replayed as far as it came",
   const auto callback = std::make_shared<ReplayAtEnd>(folder.path() / "run");
   Experiment experiment = asha_experiment(folder);
   experiment.callbacks = {callback};
-  tune_run<Descent>(experiment);
+  tune_run<Patient>(experiment);
   REQUIRE(callback->reports.size() == 12);
   for (const ReplayReport& report : callback->reports) CHECK(report.is_same());
   CHECK(callback->reports.front().events < callback->reports.back().events);

@@ -150,6 +150,18 @@ TEST_CASE("a worker on a node that was lost before is never started", "[team_boo
   CHECK(zero.done.posts.empty());
 }
 
+TEST_CASE("another driver's numbers of nodes are not those of the last one", "[team_books]") {
+  BooksOfZero zero;
+  zero.books.on_node_gone(NodeId{1});
+  REQUIRE(zero.books.takes_end(end_of(zero.team)));
+  zero.books.set_node(NodeId{1});
+  const TeamId team{TrialId{4}, 1};
+  zero.books.begin(team, "00004_x", {{NodeId{1}, {}}});
+  zero.books.on_trial_word({team, 0}, {{"call", 1}, {"function", "f"}});
+  CHECK(zero.done.started == std::vector<MemberId>{{team, 0}});
+  CHECK(zero.done.trial.empty());
+}
+
 TEST_CASE("what others were granted waits for the workers of a lost trial", "[team_books]") {
   Done done;
   TeamBooks books(done);

@@ -13,20 +13,14 @@ constexpr std::uint32_t most_unrecorded_starts = 16;
 
 }  // namespace
 
-bool Engine::Implementation::awaits_remote_nodes() const {
-  return options_.driver_grace > Time(0) && !options_.fixed_cluster;
-}
-
 // What a decision has ended already does not come back; nor does a gang, whose parts may have been
 // on several nodes.
 bool Engine::Implementation::may_come_back(const TrialRecord& record) const {
   const Run& run = *record.run;
   const bool is_wanted = record.want != TrialRecord::Want::stop && !record.exploit;
-  return awaits_remote_nodes() && is_wanted && run.grant.workers.empty() &&
+  return options_.awaits_remote_nodes() && is_wanted && run.grant.workers.empty() &&
          (run.is_adrift || remote_nodes_.contains(run.grant.node));
 }
-
-void Engine::Implementation::set_adrift(TrialRecord& record) { record.run->is_adrift = true; }
 
 std::vector<TrialId> Engine::Implementation::adrift() const {
   std::vector<TrialId> adrift;
@@ -101,7 +95,7 @@ void Engine::Implementation::interrupt_adrift() {
 // one gets their numbers, nor the names of their checkpoints.
 void Engine::Implementation::begin_session_of(TrialRecord& record) {
   const bool is_first = std::exchange(record.session, session_) != session_;
-  if (!is_first || session_ < 2 || !awaits_remote_nodes()) return;
+  if (!is_first || session_ < 2 || !options_.awaits_remote_nodes()) return;
   record.trial->set_incarnation(record.trial->incarnation() + most_unrecorded_starts);
   distrust_names(record);
 }

@@ -81,9 +81,7 @@ class Engine::Implementation {
   [[nodiscard]] bool is_kept(const TrialRecord& record, TrialState state) const;
 
   // engine_adrift.cpp
-  [[nodiscard]] bool awaits_remote_nodes() const;
   [[nodiscard]] bool may_come_back(const TrialRecord& record) const;
-  void set_adrift(TrialRecord& record);
   void begin_driver_grace();
   void end_driver_grace();
   void adopt(const NodeJoined& event);

@@ -113,7 +113,7 @@ void Engine::Implementation::lose_all_nodes() {
   for (auto& [id, record] : records_) {
     if (!record.run) continue;
     if (may_come_back(record)) {
-      set_adrift(record);
+      record.run->is_adrift = true;
     } else {
       lost.push_back(id);
     }

@@ -221,9 +221,8 @@ void go_on(const TrainableSpec& trainable, Experiment& experiment, const store::
   setup.reopened = past.reopened();
   setup.journal = store::Journal::open(setup.info.path, mode.mode);
   // Nothing goes before the journal is known to be whole.
-  const bool may_run = options.driver_grace > Time(0) && !options.fixed_cluster;
-  for (std::string& line : clean_directories(*setup.past, setup.info.path,
-                                             may_run ? OfRunning::keep : OfRunning::remove)) {
+  const OfRunning of_running = options.awaits_remote_nodes() ? OfRunning::keep : OfRunning::remove;
+  for (std::string& line : clean_directories(*setup.past, setup.info.path, of_running)) {
     setup.notes.push_back(std::move(line));
   }
   setup.journal->set_experiment(row_of(setup.info));

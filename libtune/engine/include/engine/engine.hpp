@@ -51,6 +51,11 @@ struct EngineOptions {
   /// In another session: how long what ran on remote nodes waits for them to come back with it,
   /// before it goes back to its last checkpoint. Not on a fixed cluster.
   Time driver_grace{0};
+
+  /// Whether nodes may come back with what ran there in the session before.
+  [[nodiscard]] bool awaits_remote_nodes() const {
+    return driver_grace > Time(0) && !fixed_cluster;
+  }
 };
 
 /// Which ended trials a replay keeps whole, since they may go on in a later session.

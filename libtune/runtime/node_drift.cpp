@@ -1,6 +1,5 @@
 // How a node outlives its driver: see NodeLink.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <type_traits>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "live_output.hpp"
 #include "runtime/node_link.hpp"
 #include "store/directory_token.hpp"
+#include "trial_of_path.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -26,13 +26,6 @@ Json terms_of(const NodeOffer& offer) {
     terms.erase(of_the_driver);
   }
   return terms;
-}
-
-/// The trial to whose directory a path belongs: its name begins with the number.
-TrialId trial_of(const std::string& directory) {
-  std::uint64_t number = 0;
-  std::from_chars(directory.data(), directory.data() + directory.size(), number);
-  return TrialId(number);
 }
 
 }  // namespace
@@ -153,7 +146,7 @@ bool NodeLink::is_refused(const engine::TrialMessage& message) {
 }
 
 bool NodeLink::is_refused(const FilesReady& files) const {
-  return refused_.contains({trial_of(files.directory), files.incarnation});
+  return refused_.contains({trial_of_path(files.directory), files.incarnation});
 }
 
 void NodeLink::go_on_with_driver() {

@@ -1,14 +1,10 @@
 #include "runtime/record_keeper.hpp"
 
 #include "engine/event_json.hpp"
+#include "trial_of_path.hpp"
 
 namespace tune::runtime {
 namespace {
-
-/// The directory name of a trial begins with its id.
-TrialId owner_of(const engine::CheckpointLocation& checkpoint) {
-  return TrialId{std::stoull(checkpoint.trial_name)};
-}
 
 // True if all that a message says stands in the record of a result that came of it.
 bool is_plain_result(const engine::TrialMessage& message,
@@ -114,7 +110,8 @@ void RecordKeeper::on(const engine::RecordCheckpointDamaged& record) {
 }
 
 void RecordKeeper::on(const engine::DeleteCheckpoint& record) {
-  journal_.forget_checkpoint(owner_of(record.checkpoint), record.checkpoint.directory_name);
+  journal_.forget_checkpoint(trial_of_path(record.checkpoint.trial_name),
+                             record.checkpoint.directory_name);
   needs_sync_ = true;
 }
 

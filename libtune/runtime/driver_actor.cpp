@@ -96,8 +96,8 @@ void Driver::on(NodeHello hello) {
                               std::move(hello.labels), is_remote, std::move(hello.held)});
   }
   if (held > 0) {
-    note += "; of " + std::to_string(held) + " trials that it ran for the last driver " +
-            std::to_string(node.adopted.size()) + " go on there";
+    note += "; held since the last driver: " + std::to_string(held) +
+            ", taken over: " + std::to_string(node.adopted.size());
   }
   if (is_remote) record_turn_.records.emplace_back(NodeNote{std::move(note)});
   self_->send(node.agent, NodeWelcome{id, std::exchange(node.adopted, {})});

@@ -1,4 +1,6 @@
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,32 +16,31 @@ namespace {
 
 using Catch::Contains;
 
-TEST_CASE("a node that was cut off is fenced, and welcome again once the cable is whole",
-          "[cluster]") {
+/// A node is cut off until its trial runs elsewhere, and comes back.
+void cut_and_heal(const Cluster::Words& options, const std::string& when_cut,
+                  const std::function<bool(const Cluster&, const ProgramRun&)>& is_back) {
   const TwoHosts hosts;
   if (!hosts.is_there()) return skip_test("no network namespaces");
   Cluster cluster(1, 12);
   cluster.set_host("10.213.0.1");
   cluster.let_trials_reach(3);
-  const auto driver = cluster.start_driver(
-      {"--tune-no-local", "--tune-insecure", "--tune-node-timeout=2"}, hosts.on_a());
+  Cluster::Words words{"--tune-no-local", "--tune-insecure", "--tune-node-timeout=2"};
+  words.insert(words.end(), options.begin(), options.end());
+  const auto driver = cluster.start_driver(words, hosts.on_a());
   const auto far = cluster.start_node({}, 1, hosts.on_b());
   REQUIRE(cluster.wait_for_rows(0, 3));
   const auto near = cluster.start_node({}, 1, hosts.on_a());
   REQUIRE(cluster.wait_for_join(*near));
 
   REQUIRE(hosts.cut());
-  const std::string process = "process " + std::to_string(far->pid()) + ")";
-  REQUIRE(cluster.wait_for_log(process + " is lost: nothing was heard of it for 2 s"));
-  REQUIRE(Cluster::wait_for(far->error_file(), "nothing was heard of the driver for too long"));
+  REQUIRE(cluster.wait_for_log("process " + std::to_string(far->pid()) +
+                               ") is lost: nothing was heard of it for 2 s"));
+  REQUIRE(Cluster::wait_for(far->error_file(), when_cut));
   cluster.let_trials_reach(8);
   REQUIRE(cluster.wait_for_rows(0, 8));
 
   REQUIRE(hosts.heal());
-  REQUIRE(wait_until([&] {
-    const std::string log = cluster.log();
-    return log.find(process + " has joined") != log.rfind(process + " has joined");
-  }));
+  REQUIRE(is_back(cluster, *far));
   near->kill();  // the trial must go back
   cluster.let_trials_reach(100);
   CHECK(driver->read_line() == "1 of 1");
@@ -50,39 +51,24 @@ TEST_CASE("a node that was cut off is fenced, and welcome again once the cable i
   cluster.check_sound();
 }
 
-TEST_CASE(
-    "a node that was cut off, and holds on to what runs there, is told that it runs elsewhere",
-    "[cluster][grace]") {
-  const TwoHosts hosts;
-  if (!hosts.is_there()) return skip_test("no network namespaces");
-  Cluster cluster(1, 12);
-  cluster.set_host("10.213.0.1");
-  cluster.let_trials_reach(3);
-  const auto driver = cluster.start_driver(
-      {"--tune-no-local", "--tune-insecure", "--tune-node-timeout=2", "--tune-driver-grace=1000"},
-      hosts.on_a());
-  const auto far = cluster.start_node({}, 1, hosts.on_b());
-  REQUIRE(cluster.wait_for_rows(0, 3));
-  const auto near = cluster.start_node({}, 1, hosts.on_a());
-  REQUIRE(cluster.wait_for_join(*near));
+TEST_CASE("a node that was cut off is fenced, and welcome again once the cable is whole",
+          "[cluster]") {
+  cut_and_heal({}, "nothing was heard of the driver for too long",
+               [](const Cluster& cluster, const ProgramRun& far) {
+                 const std::string joins = "process " + std::to_string(far.pid()) + ") has joined";
+                 return wait_until([&] {
+                   const std::string log = cluster.log();
+                   return log.find(joins) != log.rfind(joins);
+                 });
+               });
+}
 
-  REQUIRE(hosts.cut());
-  const std::string process = "process " + std::to_string(far->pid()) + ")";
-  REQUIRE(cluster.wait_for_log(process + " is lost: nothing was heard of it for 2 s"));
-  REQUIRE(Cluster::wait_for(far->error_file(), "1 trial goes on"));
-  cluster.let_trials_reach(8);
-  REQUIRE(cluster.wait_for_rows(0, 8));
-
-  REQUIRE(hosts.heal());
-  REQUIRE(Cluster::wait_for(far->error_file(), "has taken 0 trials over"));
-  near->kill();  // the trial must go back
-  cluster.let_trials_reach(100);
-  CHECK(driver->read_line() == "1 of 1");
-  CHECK(driver->wait() == 0);
-  CHECK(far->wait() == 0);
-  CHECK(iterations(cluster.rows(0)) == counted_to(12));
-  CHECK(nodes_of({cluster.rows(0).back()}) == std::set<std::int64_t>{far->pid()});
-  cluster.check_sound();
+TEST_CASE("a node that was cut off and holds on to its trial is told that it runs elsewhere",
+          "[cluster][grace]") {
+  cut_and_heal({"--tune-driver-grace=1000"}, "1 trial goes on",
+               [](const Cluster&, const ProgramRun& far) {
+                 return Cluster::wait_for(far.error_file(), "has taken 0 trials over");
+               });
 }
 
 /// What a slow way between driver and node must not change.

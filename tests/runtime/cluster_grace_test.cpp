@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <set>
 #include <string>
@@ -37,6 +37,17 @@ class PatientCluster : public Cluster {
       return there >= count;
     });
   }
+  /// Kills the driver, and waits until each of the nodes has said what becomes of its trials.
+  static void lose(ProgramRun& driver, std::initializer_list<const ProgramRun*> nodes,
+                   const std::string& what) {
+    driver.kill();
+    (void)driver.wait();
+    for (const ProgramRun* node : nodes) REQUIRE(wait_for(node->error_file(), what));
+  }
+  /// Waits until the first trials each have so many rows.
+  void reach(int trials, std::size_t rows) const {
+    for (int trial = 0; trial < trials; ++trial) REQUIRE(wait_for_rows(trial, rows));
+  }
   [[nodiscard]] std::set<std::int64_t> workers_of(int trial) const {
     std::set<std::int64_t> workers;
     for (const Json& row : rows(trial)) workers.insert(row.at("worker").get<std::int64_t>());
@@ -61,12 +72,8 @@ TEST_CASE("trials go on at their node while the driver is dead, and the next one
   const auto node = cluster.start_node({}, 2);
   for (const int reached : {3, 8, 13}) {
     CAPTURE(reached);
-    for (int trial = 0; trial < 2; ++trial) {
-      REQUIRE(cluster.wait_for_rows(trial, static_cast<std::size_t>(reached - 1)));
-    }
-    driver->kill();
-    (void)driver->wait();
-    REQUIRE(Cluster::wait_for(node->error_file(), "2 trials go on"));
+    cluster.reach(2, static_cast<std::size_t>(reached - 1));
+    PatientCluster::lose(*driver, {node.get()}, "2 trials go on");
     cluster.let_trials_reach(reached + 5);
     REQUIRE(cluster.wait_for_workers(2, reached + 5));  // nobody is there to hear of it
     driver = cluster.start_patient_driver(100);
@@ -80,7 +87,7 @@ TEST_CASE("trials go on at their node while the driver is dead, and the next one
     CHECK(cluster.workers_of(trial).size() == 1);
     CHECK(cluster.starts_of(trial) == 1);
   }
-  CHECK_THAT(cluster.log(), Contains("of 2 trials that it ran for the last driver 2 go on there"));
+  CHECK_THAT(cluster.log(), Contains("held since the last driver: 2, taken over: 2"));
   CHECK(wait_until([&] { return cluster.processes().empty(); }));
   cluster.check_sound();
 }
@@ -90,10 +97,8 @@ TEST_CASE("a trial that ends while the driver is dead has ended", "[grace]") {
   cluster.let_trials_reach(3);
   auto driver = cluster.start_patient_driver(100);
   const auto node = cluster.start_node({}, 2);
-  for (int trial = 0; trial < 2; ++trial) REQUIRE(cluster.wait_for_rows(trial, 2));
-  driver->kill();
-  (void)driver->wait();
-  REQUIRE(Cluster::wait_for(node->error_file(), "2 trials go on"));
+  cluster.reach(2, 2);
+  PatientCluster::lose(*driver, {node.get()}, "2 trials go on");
   cluster.let_trials_reach(100);
   REQUIRE(cluster.wait_for_workers(2, 6));
   driver = cluster.start_patient_driver(100);
@@ -112,10 +117,8 @@ TEST_CASE("FA-11: nothing is left at a node whose driver stays away", "[FA-11][g
   cluster.let_trials_reach(3);
   const auto driver = cluster.start_patient_driver(2);
   const auto node = cluster.start_node({}, 3);
-  for (int trial = 0; trial < 3; ++trial) REQUIRE(cluster.wait_for_rows(trial, 2));
-  driver->kill();
-  (void)driver->wait();
-  REQUIRE(Cluster::wait_for(node->error_file(), "3 trials go on"));
+  cluster.reach(3, 2);
+  PatientCluster::lose(*driver, {node.get()}, "3 trials go on");
   // The node itself, its guardian, and a worker with a child for each trial.
   CHECK(cluster.count_processes() >= 6);
   REQUIRE(Cluster::wait_for(node->error_file(), "no driver came back within 2 s (driver_grace)"));
@@ -131,10 +134,8 @@ TEST_CASE("a driver that comes back too late, or does not want it, starts its tr
   cluster.let_trials_reach(3);
   auto driver = cluster.start_patient_driver(100);
   const auto node = cluster.start_node({}, 2);
-  for (int trial = 0; trial < 2; ++trial) REQUIRE(cluster.wait_for_rows(trial, 2));
-  driver->kill();
-  (void)driver->wait();
-  REQUIRE(Cluster::wait_for(node->error_file(), "2 trials go on"));
+  cluster.reach(2, 2);
+  PatientCluster::lose(*driver, {node.get()}, "2 trials go on");
   driver = cluster.start_patient_driver(0);
   REQUIRE(Cluster::wait_for(node->error_file(), "has taken 0 trials over"));
   cluster.let_trials_reach(100);
@@ -157,15 +158,11 @@ TEST_CASE(
   auto driver = cluster.start_patient_driver(100);
   const auto lost = cluster.start_node();
   const auto kept = cluster.start_node();
-  for (int trial = 0; trial < 2; ++trial) REQUIRE(cluster.wait_for_rows(trial, 2));
-  driver->kill();
-  (void)driver->wait();
-  for (const auto& node : {lost.get(), kept.get()}) {
-    REQUIRE(Cluster::wait_for(node->error_file(), "1 trial goes on"));
-  }
+  cluster.reach(2, 2);
+  PatientCluster::lose(*driver, {lost.get(), kept.get()}, "1 trial goes on");
   lost->kill();
   driver = cluster.start_patient_driver(3);
-  REQUIRE(cluster.wait_for_log("of 1 trials that it ran for the last driver 1 go on there"));
+  REQUIRE(cluster.wait_for_log("held since the last driver: 1, taken over: 1"));
   cluster.let_trials_reach(100);
   CHECK(driver->read_line() == "2 of 2");
   CHECK(driver->wait() == 0);

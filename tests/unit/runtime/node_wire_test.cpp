@@ -165,7 +165,7 @@ std::vector<ToDriver> all_to_driver() {
   for (engine::TrialReport& report : all_reports()) {
     news.messages.push_back({TrialId{7}, 3, news.messages.size(), std::move(report)});
   }
-  return {introduction,      NodeReady{false},
+  return {introduction,      NodeReady{false, {{TrialId{7}, 3, 12}}},
           NodeRefusal{"no"}, std::move(news),
           NodeWarning{"w"},  NodeNote{"n"},
           NodePong{5},       NodeLeaves{"bye"},
@@ -186,6 +186,7 @@ std::vector<ToNode> all_to_node() {
   offer.checkpoint.at_end = true;
   offer.resume_from = "/from";
   offer.node_timeout = std::chrono::duration<double>(15);
+  offer.driver_grace = std::chrono::duration<double>(300);
   offer.token_path = "/results/run/.token-1";
   offer.token_content = "2";
   NodeTurn turn;
@@ -198,7 +199,7 @@ std::vector<ToNode> all_to_node() {
   turn.acknowledgements = {{NodeId{2}, TrialId{1}, 1, 12}};
   return {offer,
           NodeRefusal{"no"},
-          NodeWelcome{NodeId{2}},
+          NodeWelcome{NodeId{2}, {{TrialId{7}, 3, NodeId{2}, 12}}},
           std::move(turn),
           NodePing{5},
           NodeFenced{"f"},

@@ -53,6 +53,7 @@ TEST_CASE("a node of which all processes are told to end at once has its trials 
   const auto driver = cluster.start_lone_driver({"rarely"});
   // What descends from it is told by its environment, and the driver is none of it.
   const std::vector<pid_t> others = cluster.processes();
+  REQUIRE(others == std::vector<pid_t>{driver->pid()});
   const auto leaver = cluster.start_node({}, 2);
   for (int trial = 0; trial < 2; ++trial) REQUIRE(cluster.wait_for_rows(trial, 3));
   for (const pid_t pid : cluster.processes()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <stdexcept>
+#include <fstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -43,6 +44,7 @@ class ProgramRun {
     ::close(out[1]);
     in_ = in[1];
     out_ = ::fdopen(out[0], "r");
+    wait_for_environment();
   }
   ~ProgramRun() {
     if (!has_ended_) {
@@ -87,6 +89,13 @@ class ProgramRun {
  private:
   [[noreturn]] static void fail(const std::string& what) {
     throw std::system_error(errno, std::generic_category(), what);
+  }
+
+  /// posix_spawn() returns a moment before the kernel shows the new program's environment, by which
+  /// tests find what belongs to them.
+  void wait_for_environment() const {
+    const std::string file = "/proc/" + std::to_string(pid_) + "/environ";
+    while (!has_ended() && std::ifstream(file).peek() == EOF) ::sched_yield();
   }
 
   std::filesystem::path error_file_;

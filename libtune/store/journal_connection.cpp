@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "journal_schema.hpp"
+#include "large_values.hpp"
 
 namespace tune::store {
 namespace {
@@ -41,11 +42,12 @@ void ReadingConnection::connect(int flags, const std::string& name) {
   database_ =
       std::make_unique<SQLite::Database>(name, flags | SQLITE_OPEN_NOMUTEX, reader_patience_ms);
   const std::int64_t version = checked_version(*database_, path_);
-  if (version < journal_schema_version) {
+  if (version < oldest_read_version) {
     throw JournalError(path_.string() + ": schema version " + std::to_string(version) +
                        ", of an older release: it is brought up to date when the experiment is "
                        "resumed");
   }
+  add_whole_function(*database_);
 }
 
 void ReadingConnection::open() {

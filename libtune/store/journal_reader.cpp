@@ -36,11 +36,12 @@ std::optional<TrialId> read_optional_trial(SQLite::Statement& row, int column) {
 }
 
 constexpr const char* select_events =
-    "SELECT e.number, e.time, e.kind, e.trial, e.incarnation, e.sequence, e.body, e.decisions, "
-    "r.id, r.trial, r.incarnation, r.reported_done, " TUNE_RESULT_COLUMNS
+    "SELECT e.number, e.time, e.kind, e.trial, e.incarnation, e.sequence, whole(e.body), "
+    "whole(e.decisions), r.id, r.trial, r.incarnation, r.reported_done, " TUNE_RESULT_COLUMNS
     " FROM events e LEFT JOIN all_results r ON r.id = e.number ORDER BY e.number";
 constexpr const char* select_events_of_kind =
-    "SELECT number, time, kind, trial, incarnation, sequence, body, decisions FROM events "
+    "SELECT number, time, kind, trial, incarnation, sequence, whole(body), "
+    "whole(decisions) FROM events "
     "WHERE kind = ? ORDER BY number";
 
 EventRow read_event(SQLite::Statement& row) {
@@ -65,9 +66,9 @@ RecordedEvent read_recorded_event(SQLite::Statement& row) {
   return event;
 }
 
-#define TUNE_SELECT_TRIALS                                                                 \
-  "SELECT t.id, t.name, t.state, t.incarnation, t.reason, t.error, t.config, "             \
-  "t.config_nonfinite, t.last_config, t.last_config_nonfinite, r.id, " TUNE_RESULT_COLUMNS \
+#define TUNE_SELECT_TRIALS                                                                        \
+  "SELECT t.id, t.name, t.state, t.incarnation, t.reason, t.error, whole(t.config), "             \
+  "t.config_nonfinite, whole(t.last_config), t.last_config_nonfinite, r.id, " TUNE_RESULT_COLUMNS \
   " FROM trials t LEFT JOIN all_results r ON r.id = t.last_result"
 constexpr const char* select_trials = TUNE_SELECT_TRIALS " ORDER BY t.id";
 constexpr const char* select_trial = TUNE_SELECT_TRIALS " WHERE t.id = ?";
@@ -128,8 +129,8 @@ SessionRow read_session(SQLite::Statement& row) {
 }
 
 constexpr const char* select_starts =
-    "SELECT s.event, s.incarnation, s.start_iteration, s.node, s.node_ip, s.pid, t.name, s.config, "
-    "s.config_nonfinite, t.config, t.config_nonfinite "
+    "SELECT s.event, s.incarnation, s.start_iteration, s.node, s.node_ip, s.pid, t.name, "
+    "whole(s.config), s.config_nonfinite, whole(t.config), t.config_nonfinite "
     "FROM starts s JOIN trials t ON t.id = s.trial WHERE s.trial = ? ORDER BY s.incarnation";
 
 StartRow read_start(SQLite::Statement& row, TrialId id) {
@@ -163,7 +164,7 @@ CheckpointRow read_checkpoint(SQLite::Statement& row, TrialId id) {
 }
 
 constexpr const char* select_saves =
-    "SELECT name, idx, incarnation, event, value, nonfinite, directory, files, size_bytes "
+    "SELECT name, idx, incarnation, event, whole(value), nonfinite, directory, files, size_bytes "
     "FROM saves WHERE trial = ? ORDER BY name, idx";
 
 SavedRow read_saved(SQLite::Statement& row, TrialId id) {

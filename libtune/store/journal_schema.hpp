@@ -9,7 +9,9 @@ namespace tune::store {
 /// In the header of every journal, by which `file` and SQLite's own tools tell it: "tune".
 inline constexpr std::int64_t journal_application_id = 0x74756e65;
 /// What `PRAGMA user_version` says of the tables that this code writes.
-inline constexpr std::int64_t journal_schema_version = 1;
+inline constexpr std::int64_t journal_schema_version = 2;
+/// The oldest version that is read as it is, by one that only reads.
+inline constexpr std::int64_t oldest_read_version = 1;
 
 /// Brings the tables from version `from` up to journal_schema_version, all at once or not at all.
 /// Version 0 is an empty database.

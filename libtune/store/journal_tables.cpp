@@ -1,6 +1,7 @@
 #include "journal_tables.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "journal_schema.hpp"
 #include "journal_statement.hpp"
@@ -58,6 +59,7 @@ JournalTables::JournalTables(SQLite::Database& database)
       drop_saved_(database, "DELETE FROM saves WHERE trial = ? AND name = ? AND idx = ?"),
       message_(database, "INSERT INTO messages (event, trial, kind, text) VALUES (?, ?, ?, ?)"),
       snapshot_(database, "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)"),
+      large_values_(database),
       chains_(database),
       next_own_id_(first_free_own_id(database)) {}
 
@@ -94,20 +96,29 @@ void JournalTables::set_experiment(const ExperimentRow& row) {
                 definition.json, OrNull{definition.non_finite});
 }
 
+core::ExactText JournalTables::shrunk_text(const Json& value) {
+  core::ExactText text = core::exact_text(value);
+  if (auto shrunk = large_values_.shrunk(text.json)) text.json = std::move(*shrunk);
+  return text;
+}
+
 void JournalTables::add(const EventRow& event) {
+  const auto body = large_values_.shrunk(event.body);
+  const auto decisions = large_values_.shrunk(event.decisions);
   run_statement(event_, event.number, event.time_s, event.kind, event.trial, event.incarnation,
-                event.sequence, OrNull{event.body}, OrNull{event.decisions});
+                event.sequence, OrNull{body ? *body : event.body},
+                OrNull{decisions ? *decisions : event.decisions});
 }
 
 void JournalTables::add_trial(TrialId id, const std::string& name, const Config& config,
                               EventNumber event) {
-  const core::ExactText text = core::exact_text(config.json());
+  const core::ExactText text = shrunk_text(config.json());
   run_statement(trial_, id, name, text.json, OrNull{text.non_finite}, event);
 }
 
 void JournalTables::add_start(const StartRow& start) {
   const TrialInfo& trial = start.trial;
-  const core::ExactText text = core::exact_text(trial.config.json());
+  const core::ExactText text = shrunk_text(trial.config.json());
   const OrNull non_finite{text.non_finite};
   run_statement(start_, trial.id, text.json, non_finite, trial.incarnation, start.event,
                 trial.start_iteration, trial.node, trial.node_ip, trial.pid);
@@ -144,7 +155,7 @@ void JournalTables::forget_checkpoint(TrialId id, std::string_view directory) {
 }
 
 void JournalTables::add_saved(const SavedRow& row) {
-  const core::ExactText text = core::exact_text(row.value);
+  const core::ExactText text = shrunk_text(row.value);
   run_statement(saved_, row.trial, row.name, row.index, row.incarnation, row.event, text.json,
                 OrNull{text.non_finite}, OrNull{row.directory}, row.files, row.size_bytes);
 }

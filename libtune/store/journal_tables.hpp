@@ -9,6 +9,7 @@
 #include <SQLiteCpp/Statement.h>
 
 #include "core/json_text.hpp"
+#include "large_values.hpp"
 #include "result_chains.hpp"
 #include "store/journal.hpp"
 
@@ -42,6 +43,8 @@ class JournalTables {
   void complete();
 
  private:
+  core::ExactText shrunk_text(const Json& value);
+
   SQLite::Database& database_;  // for statements that are rare
   SQLite::Statement event_;
   SQLite::Statement result_;
@@ -57,6 +60,7 @@ class JournalTables {
   SQLite::Statement drop_saved_;
   SQLite::Statement message_;
   SQLite::Statement snapshot_;
+  LargeValues large_values_;
   ResultChains chains_;
   std::int64_t next_own_id_;  // of a result that no event has the number of; below 0
   std::string metrics_;       // kept, as is the next, for the memory they have

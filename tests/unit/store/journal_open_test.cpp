@@ -56,9 +56,9 @@ TEST_CASE("what is no journal is refused by name", "[journal]") {
 TEST_CASE("a journal of a newer version is refused and left as it is", "[journal]") {
   const TemporaryFolder folder;
   Journal::create(folder.path(), test::sample_experiment(), JournalMode::wal)->finish();
-  run_sql(folder.path(), "PRAGMA user_version = 2");
+  run_sql(folder.path(), "PRAGMA user_version = 3");
   const std::string before = test::file_bytes(folder.path() / journal_file);
-  check_refusal(folder.path(), "schema version 2, of a newer release than this one");
+  check_refusal(folder.path(), "schema version 3, of a newer release than this one");
   CHECK((test::file_bytes(folder.path() / journal_file) == before));
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("a journal of an older version is brought up to date when it is opened
   const auto journal = Journal::open(folder.path(), JournalMode::wal);
   journal->set_experiment(test::sample_experiment());
   journal->commit();
-  CHECK(pragma_text(folder.path(), "user_version") == "1");
+  CHECK(pragma_text(folder.path(), "user_version") == "2");
   CHECK(JournalReader(folder.path()).experiment().name == "sample");
 }
 

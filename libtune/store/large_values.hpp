@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Statement.h>
+
+namespace tune::store {
+
+/// From how many bytes on a value within JSON text is large.
+inline constexpr std::size_t large_value_bytes = 4096;
+
+/// Writes each large value that journals' JSON texts have within them once, by its content: tables
+/// of constants stand in every configuration, and each configuration in an event and in its trial.
+/// In the text stands {"$large_value":"<hash>"} in its place.
+class LargeValues {
+ public:
+  /// Writes to the table large_values. @throws SQLite::Exception, as all of it
+  explicit LargeValues(SQLite::Database& database);
+
+  /// `json` with a reference for each large string, array and object within it, from the innermost
+  /// on; never for all of it. A user's object that looks like a reference is taken as large. Empty:
+  /// there is none, or `json` is no JSON.
+  [[nodiscard]] std::optional<std::string> shrunk(std::string_view json);
+
+ private:
+  class Scan;
+
+  SQLite::Statement insert_;
+};
+
+/// Gives the SQL of a connection the inverse, whole(text), byte for byte. It fails, naming the
+/// reference, where a value is missing or is not what it was.
+void add_whole_function(SQLite::Database& database);
+
+}  // namespace tune::store

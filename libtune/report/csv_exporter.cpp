@@ -11,6 +11,7 @@
 
 #include "core/json_text.hpp"
 #include "file_tail.hpp"
+#include "report/config_parameters.hpp"
 #include "report/csv_text.hpp"
 
 namespace tune::report {
@@ -191,7 +192,8 @@ std::vector<CsvExporter::Column>::iterator CsvExporter::find_column(std::vector<
 // Another start may come with another configuration, and so with other parameters.
 void CsvExporter::set_parameters(TrialFile& file, const Config& config) {
   for (Column& column : file.columns) column.cell.clear();
-  for (const auto& [name, value] : flat_parameters(config.json())) {
+  const Json kept = without_large_parameters(config.json());
+  for (const auto& [name, value] : flat_parameters(kept)) {
     auto column = find_column(file.columns, Kind::parameter, name);
     if (column == file.columns.end()) {
       column = file.columns.insert(column, Column{Kind::parameter, name});

@@ -12,17 +12,6 @@ namespace {
 
 constexpr std::string_view csv_line_break = "\r\n";
 
-void flatten_parameters(const Json& object, const std::string& prefix,
-                        std::vector<std::pair<std::string, const Json*>>& flat) {
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_object() && !value.empty()) {
-      flatten_parameters(value, prefix + name + "/", flat);
-    } else {
-      flat.emplace_back(prefix + name, &value);
-    }
-  }
-}
-
 }  // namespace
 
 void append_csv_text(std::string& out, std::string_view text) {
@@ -114,12 +103,6 @@ std::vector<std::string> csv_fields(std::string_view record) {
     }
   }
   return fields;
-}
-
-std::vector<std::pair<std::string, const Json*>> flat_parameters(const Json& config) {
-  std::vector<std::pair<std::string, const Json*>> flat;
-  flatten_parameters(config, "", flat);
-  return flat;
 }
 
 }  // namespace tune::report

@@ -11,6 +11,7 @@
 #include <tune/json.hpp>
 
 #include "file_tail.hpp"
+#include "report/config_parameters.hpp"
 
 namespace tune::report {
 namespace {
@@ -123,7 +124,8 @@ void JsonExporter::on_trial_start(const TrialInfo& trial) {
   append_text_member(start, "node_ip", trial.node_ip);
   start += ",\"config\":";
   file.config_non_finite.clear();
-  core::append_json(start, trial.config.json(), "config", file.config_non_finite);
+  core::append_json(start, without_large_parameters(trial.config.json()), "config",
+                    file.config_non_finite);
   start += ',';
 
   file.last_members.clear();

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "report/csv_text.hpp"
+#include "report/config_parameters.hpp"
 #include "row_file.hpp"
 
 namespace tune::report {

@@ -11,6 +11,7 @@
 
 #include "core/json_text.hpp"
 #include "experiment_files.hpp"
+#include "report/config_parameters.hpp"
 #include "report/csv_text.hpp"
 #include "row_file.hpp"
 #include "value_in_scope.hpp"

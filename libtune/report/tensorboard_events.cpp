@@ -6,7 +6,7 @@
 
 #include "core/json_text.hpp"
 #include "crc32c.hpp"
-#include "report/csv_text.hpp"
+#include "report/config_parameters.hpp"
 
 namespace tune::report {
 namespace {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/config_parameters.hpp"
 #include "tensorboard_event_tail.hpp"
 
 namespace tune::report {
@@ -107,7 +108,7 @@ void TensorboardExporter::on_trial_start(const TrialInfo& trial) {
   open_file(file, trial);
   record_.clear();
   if (file.replaces_older) append_session_start(record_, wall_time_s(), 1);
-  append_hyperparameters(record_, wall_time_s(), trial.config.json());
+  append_hyperparameters(record_, wall_time_s(), without_large_parameters(trial.config.json()));
   file.events->append(record_);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -73,6 +74,20 @@ TEST_CASE("progress.csv has metrics, automatic fields and the flat configuration
   CHECK(table.cell(0, "config/nesterov") == "True");
   CHECK(table.cell(0, "config/none").empty());
   CHECK(table.cell(0, "config/opt") == "sgd");
+}
+
+TEST_CASE("PE-04: large parameters are no columns of progress.csv", "[csv][PE-04]") {
+  TrialFiles files({"csv"});
+  files.start({{"lr", 0.1}, {"model", {{"depth", 2}, {"weights", std::vector<int>(5000, 1)}}}});
+  files.report(1, {{"loss", 0.25}});
+  files.complete();
+  const CsvTable table(files.file("progress.csv"));
+  const std::vector<std::string> header = table.header();
+  CHECK(std::vector<std::string>(header.end() - 2, header.end()) ==
+        std::vector<std::string>{"config/lr", "config/model/depth"});
+  CHECK(std::count(header.begin(), header.end(), "config/model/weights") == 0);
+  CHECK(table.cell(0, "config/lr") == "0.1");
+  CHECK(table.cell(0, "config/model/depth") == "2");
 }
 
 TEST_CASE("LO-01: progress.csv gets the columns of keys that appear later", "[LO-01]") {

@@ -152,6 +152,16 @@ TEST_CASE("LO-05: parameters of every type are in the start record", "[LO-05]") 
   CHECK(has_text(start, "a\xEF\xBF\xBDz"));
 }
 
+TEST_CASE("PE-04: large parameters are not in the start record", "[PE-04]") {
+  TrialFiles files({"tensorboard"});
+  files.start({{"lr", 0.1}, {"table", std::vector<int>(5000, 1)}});
+  files.report(1, {{"loss", 1.0}});
+  files.complete();
+  const std::string start = events_of(event_files(files).at(0)).at(1);
+  CHECK(has_text(start, "lr"));
+  CHECK_FALSE(has_text(start, "table"));
+}
+
 TEST_CASE("a trial that goes back begins an event file that takes the later steps away",
           "[tensorboard]") {
   TrialFiles files({"tensorboard"});

@@ -28,7 +28,4 @@ void append_csv_value(std::string& out, const Json& value);
 /// The fields of one record.
 [[nodiscard]] std::vector<std::string> csv_fields(std::string_view record);
 
-/// A configuration as flat pairs: names on the way joined by '/'. An empty object is a value.
-[[nodiscard]] std::vector<std::pair<std::string, const Json*>> flat_parameters(const Json& config);
-
 }  // namespace tune::report

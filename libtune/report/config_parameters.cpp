@@ -5,7 +5,6 @@ namespace {
 
 constexpr std::size_t large_bytes = 4096;
 
-// NOLINTNEXTLINE(misc-no-recursion)
 void flatten_parameters(const Json& object, const std::string& prefix,
                         std::vector<std::pair<std::string, const Json*>>& flat) {
   for (const auto& [name, value] : object.items()) {
@@ -30,7 +29,6 @@ std::vector<std::pair<std::string, const Json*>> flat_parameters(const Json& con
   return flat;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion)
 Json without_large_parameters(const Json& config) {
   if (!is_large(config)) return config;
   Json kept = Json::object();

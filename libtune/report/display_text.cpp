@@ -190,13 +190,15 @@ std::string metric_text(const MetricValue& value) {
 }
 
 std::string parameter_text(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
+  constexpr std::size_t enough_bytes = 1024;
+  if (value.is_string()) return value.get_ref<const std::string&>().substr(0, enough_bytes);
   if (value.is_number_float()) return short_number(value.get<double>());
   if (!value.is_array()) {
     return value.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
   }
   std::string text = "[";
   for (const Json& element : value) {
+    if (text.size() > enough_bytes) return text;
     if (text.size() > 1) text += ',';
     text += parameter_text(element);
   }

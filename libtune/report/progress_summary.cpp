@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/json_text.hpp"
+#include "report/config_parameters.hpp"
 #include "report/progress_renderer.hpp"
 #include "row_file.hpp"
 #include "styled_line.hpp"
@@ -101,8 +102,12 @@ void Summary::add_best() {
   StyledLine line("trial " + trial_id_text(best.id) + ", ");
   line.add(text_of(progress_.objective->metric) + ' ' + exact_enough(*best.value), Style::strong);
   add("best", line.add(" at iteration " + std::to_string(best.training_iteration)));
-  add("config", StyledLine(text_of(best.config.json().dump(
-                    -1, ' ', screen_.charset == Charset::ascii, Json::error_handler_t::replace))));
+  const auto json_text = [&](const Json& value) {
+    return value.dump(-1, ' ', screen_.charset == Charset::ascii, Json::error_handler_t::replace);
+  };
+  const std::string config = json_text(without_large_parameters(best.config.json()));
+  add("config", StyledLine(text_of(config)));
+  if (config != json_text(best.config.json())) add("", StyledLine("and what is large in it"));
   std::string metrics;
   for (const auto& [name, value] : best.metrics) {
     if (name == progress_.objective->metric) continue;

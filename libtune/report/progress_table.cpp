@@ -16,6 +16,7 @@ constexpr std::size_t column_gap = 2;
 // With less it says nothing; and further metrics leave it at least so much.
 constexpr std::size_t min_config_width = 12;
 constexpr std::size_t good_config_width = 28;
+constexpr std::size_t max_parameter_columns = 200;
 
 struct TableColumn {
   std::string title;
@@ -160,7 +161,8 @@ StyledLine Table::row_line(std::size_t row) const {
 std::vector<std::string> parameter_texts(const Config& config, Charset charset) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : flat_parameters(config.json())) {
-    texts.push_back(printable(name + '=' + parameter_text(*value), charset));
+    const std::string text = printable(name + '=' + parameter_text(*value), charset);
+    texts.push_back(shorten(text, max_parameter_columns, charset));
   }
   return texts;
 }

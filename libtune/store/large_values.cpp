@@ -63,7 +63,6 @@ std::string stored_value(sqlite3* database, const std::string& hash) {
   return value;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the JSON is nested
 void append_whole(std::string& out, sqlite3* database, std::string_view text) {
   for (;;) {
     const std::size_t place = text.find(reference_begin);

@@ -251,6 +251,22 @@ TEST_CASE_METHOD(DisplayFixture, "a line a trial that starts or ends, if asked f
   CHECK(take().empty());
 }
 
+TEST_CASE_METHOD(DisplayFixture, "PE-04: a trial's line shows the beginning of a large parameter",
+                 "[progress_display][PE-04]") {
+  TrialInfo trial;
+  trial.config = Config(Json{{"table", std::vector<double>(60'000, 1.5)}, {"x", 1}});
+  ProgressDisplay display = make(false, ProgressDisplay::TrialLines::yes);
+  display.on_experiment_start({});
+  display.report(at(0, 0), false);
+  (void)take();
+  display.on_trial_start(trial);
+  display.on_idle();
+  const std::string line = take();
+  CHECK_THAT(line, Catch::StartsWith("tune: trial 00000 starts: table=[1.5,1.5,"));
+  CHECK_THAT(line, Catch::EndsWith("... x=1\n"));
+  CHECK(line.size() < 300);
+}
+
 TEST_CASE_METHOD(DisplayFixture, "a flood of trials does not become a flood of lines",
                  "[progress_display]") {
   ProgressDisplay display = make(true, ProgressDisplay::TrialLines::yes);

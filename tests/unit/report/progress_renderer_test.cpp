@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "progress_samples.hpp"
+#include "report/display_text.hpp"
 
 namespace tune::report {
 namespace {
@@ -217,6 +218,21 @@ TEST_CASE("the summary has what one wants to copy in full", "[progress_renderer]
               R"(config   {"hidden":[128,64],"lr":0.00276912,"optimizer":"adam"})",
               "metrics  loss 0.33", "error    trial 00005: on purpose",
               "         /results/fashion/00005/error.txt", "results  /results/fashion"});
+}
+
+TEST_CASE("PE-04: what is large in a configuration does not fill the screen",
+          "[progress_renderer][PE-04]") {
+  Progress progress = sample_progress();
+  progress.best->config = Config(Json{
+      {"lr", 0.5}, {"table", std::vector<double>(60'000, 1.5)}, {"text", std::string(5000, 'x')}});
+  for (const char* name : {"table", "text"}) {
+    CHECK(parameter_text(progress.best->config.json().at(name)).size() < 1100);
+  }
+  progress.end = ExperimentEnd{};
+  const Lines lines = render_summary(progress, {.columns = 80});
+  const auto config = std::find(lines.begin(), lines.end(), R"(config   {"lr":0.5})");
+  REQUIRE(config != lines.end());
+  CHECK(*std::next(config) == "         and what is large in it");
 }
 
 TEST_CASE("the summary of a search that went wrong", "[progress_renderer]") {

@@ -73,7 +73,6 @@ class RandomJson {
  public:
   explicit RandomJson(std::uint64_t seed) : random_(seed) {}
 
-  // NOLINTNEXTLINE(misc-no-recursion)
   std::string text(int depth = 0) {
     switch (std::uniform_int_distribution(0, depth < 4 ? 9 : 5)(random_)) {
       case 0:
@@ -105,7 +104,6 @@ class RandomJson {
   std::size_t size() { return std::uniform_int_distribution<std::size_t>(0, 6000)(random_); }
 
   template <class Name>
-  // NOLINTNEXTLINE(misc-no-recursion)
   std::string list(const char* begin, const char* end, int depth, Name name) {
     std::string text = begin;
     for (int i = std::uniform_int_distribution(0, 5)(random_); i > 0; --i) {

@@ -39,7 +39,7 @@ enum class Charset { ascii, unicode };
 [[nodiscard]] std::string short_number(double value);
 /// Integers in full, doubles as column_number(); booleans are "true" and "false".
 [[nodiscard]] std::string metric_text(const MetricValue& value);
-/// A parameter's value: numbers as short_number(), texts without quotes.
+/// A parameter's value: numbers as short_number(), texts without quotes. The first kilobyte or so.
 [[nodiscard]] std::string parameter_text(const Json& value);
 
 /// "20 ms", "0.4 s", "12 s", "3:12", "1:03:12", "2 d 03:12".

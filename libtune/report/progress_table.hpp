@@ -16,7 +16,8 @@ namespace tune::report {
 /// Columns that the screen has no room for are left out, the most telling ones last.
 [[nodiscard]] std::vector<StyledLine> render_table(const Progress& progress, std::size_t lines,
                                                    const Screen& screen);
-/// "lr=0.01", "hidden=[64,64]": each parameter, nested ones by their path, shortened to 200 columns.
+/// "lr=0.01", "hidden=[64,64]": each parameter, nested ones by their path, shortened to 200
+/// columns.
 [[nodiscard]] std::vector<std::string> parameter_texts(const Config& config, Charset charset);
 
 }  // namespace tune::report

@@ -46,7 +46,7 @@ bool SearchSpace::is_allowed(const Json& config) const {
       fault = "unknown exception";
     }
     throw std::runtime_error("constraint " + core::value_text(constraint.name) + " threw for " +
-                             whole.dump() + ": " + fault);
+                             core::cut_json(whole.json(), 500) + ": " + fault);
   }
   return true;
 }

@@ -71,9 +71,8 @@ bool has_q(Domain::Kind kind) {
 
 // Options as JSON, so that 1, 1.0 and "1" look different.
 std::string option_text(const Json& option) {
-  return option.is_number_float() && !std::isfinite(option.get<double>())
-             ? value_text(option)
-             : option.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const bool is_finite = !option.is_number_float() || std::isfinite(option.get<double>());
+  return is_finite ? core::cut_json(option, 100) : value_text(option);
 }
 
 std::string must_be_positive(std::string_view name, double value) {
@@ -244,7 +243,10 @@ std::string Domain::describe() const {
   if (kind_ == Kind::sample_from || kind_ == Kind::space) return text;
   std::string list;
   const auto append = [&list](const Json& option) {
+    constexpr std::size_t enough_bytes = 500;
+    if (list.size() > enough_bytes) return;
     list += (list.empty() ? "" : ", ") + option_text(option);
+    if (list.size() > enough_bytes) list += ", ...";
   };
   for (const Json& option : options_) append(option);
   if (kind_ == Kind::branch) {

@@ -48,8 +48,11 @@ std::string number_text(double value, int digits) {
 
 std::string value_text(const Json& value) {
   if (value.is_number_float()) return number_text(value.get<double>());
-  constexpr std::size_t limit = 100;
-  return cut_text(value.dump(-1, ' ', false, Json::error_handler_t::replace), limit);
+  return cut_json(value, 100);
+}
+
+std::string cut_json(const Json& value, std::size_t bytes) {
+  return cut_text(value.dump(-1, ' ', false, Json::error_handler_t::replace), bytes);
 }
 
 }  // namespace tune::core

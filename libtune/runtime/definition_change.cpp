@@ -25,7 +25,7 @@ Json member(const Json& object, const char* name) {
 bool is_same(const Json& a, const Json& b) { return a.dump() == b.dump(); }
 
 std::string value_or_none(const Json& value) {
-  return value.is_null() ? std::string("not set") : value.dump();
+  return value.is_null() ? std::string("not set") : core::cut_json(value, 500);
 }
 
 std::string was_is(const std::string& what, const Json& was, const Json& is) {

@@ -110,7 +110,7 @@ class Domain {
   /// `value` as the domain itself would give it: an integer for a floating-point kind becomes a
   /// double, a multiple of q loses the noise of its last bits. Empty if it does not lie inside.
   [[nodiscard]] std::optional<Json> normalised(const Json& value) const;
-  /// For messages and the recorded definition: `loguniform(0.0001, 0.1)`.
+  /// For messages: `loguniform(0.0001, 0.1)`. Of large options the beginning.
   [[nodiscard]] std::string describe() const;
   /// `{"kind": "loguniform", "low": 0.0001, "high": 0.1}`; a function by its kind alone.
   [[nodiscard]] Json json() const;

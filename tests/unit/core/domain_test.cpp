@@ -40,6 +40,18 @@ TEST_CASE("each kind says what it is, in words and as a recorded definition", "[
         R"({"kind":"sample_from"})");
 }
 
+TEST_CASE("PE-04: a domain describes itself in few words, however large its options",
+          "[domain][PE-04]") {
+  const std::string large = constant(std::vector<double>(60'000, 1.5)).describe();
+  CHECK_THAT(large, Catch::StartsWith("constant([1.5,1.5,") && Catch::EndsWith("...)"));
+  CHECK(large.size() < 200);
+  std::vector<Json> many;
+  for (int i = 0; i < 10'000; ++i) many.emplace_back(i);
+  const std::string list = choice(many).describe();
+  CHECK_THAT(list, Catch::StartsWith("choice(0, 1, 2, ") && Catch::EndsWith(", ...)"));
+  CHECK(list.size() < 600);
+}
+
 TEST_CASE("a domain knows its family", "[domain]") {
   CHECK(lograndint(1, 8).is_integer());
   CHECK(lograndint(1, 8).is_log());

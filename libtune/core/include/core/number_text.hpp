@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include <tune/json.hpp>
@@ -15,5 +16,7 @@ namespace tune::core {
 /// A value for a message: its JSON on one line, cut after about 100 bytes; bytes that are not UTF-8
 /// are replaced.
 [[nodiscard]] std::string value_text(const Json& value);
+/// The same, cut after about so many bytes, and a double as JSON has it: 5.0.
+[[nodiscard]] std::string cut_json(const Json& value, std::size_t bytes);
 
 }  // namespace tune::core

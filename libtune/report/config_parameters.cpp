@@ -17,7 +17,7 @@ void flatten_parameters(const Json& object, const std::string& prefix,
 }
 
 bool is_large(const Json& value) {
-  if (!value.is_string() && !value.is_structured()) return false;
+  if (!value.is_string() && !value.is_array()) return false;
   return value.dump(-1, ' ', false, Json::error_handler_t::replace).size() >= large_bytes;
 }
 
@@ -30,12 +30,11 @@ std::vector<std::pair<std::string, const Json*>> flat_parameters(const Json& con
 }
 
 Json without_large_parameters(const Json& config) {
-  if (!is_large(config)) return config;
   Json kept = Json::object();
   for (const auto& [name, value] : config.items()) {
     if (value.is_object()) {
       Json part = without_large_parameters(value);
-      if (!is_large(part)) kept[name] = std::move(part);
+      if (!part.empty() || value.empty()) kept[name] = std::move(part);
     } else if (!is_large(value)) {
       kept[name] = value;
     }

@@ -44,18 +44,23 @@ std::string hash_of(std::string_view value) {
 std::string stored_value(sqlite3* database, const std::string& hash) {
   sqlite3_stmt* select = nullptr;
   std::string value;
-  bool found = sqlite3_prepare_v2(database, "SELECT value FROM large_values WHERE hash = ?", -1,
-                                  &select, nullptr) == SQLITE_OK;
-  if (found) {
+  int status = sqlite3_prepare_v2(database, "SELECT value FROM large_values WHERE hash = ?", -1,
+                                  &select, nullptr);
+  if (status == SQLITE_OK) {
     sqlite3_bind_text(select, 1, hash.data(), static_cast<int>(hash.size()), SQLITE_STATIC);
-    found = sqlite3_step(select) == SQLITE_ROW;
+    status = sqlite3_step(select);
   }
-  if (found) {
+  if (status == SQLITE_ROW) {
     const auto* bytes = static_cast<const char*>(sqlite3_column_blob(select, 0));
     value.assign(bytes, static_cast<std::size_t>(sqlite3_column_bytes(select, 0)));
   }
   sqlite3_finalize(select);
-  if (!found) throw std::runtime_error("damaged: the large value " + hash + " is missing");
+  if (status == SQLITE_DONE) {
+    throw std::runtime_error("damaged: the large value " + hash + " is missing");
+  }
+  if (status != SQLITE_ROW) {
+    throw std::runtime_error("the large value " + hash + ": " + sqlite3_errstr(status));
+  }
   // So no value can be within itself, either.
   if (hash_of(value) != hash) {
     throw std::runtime_error("damaged: the large value " + hash + " is not what it was");
@@ -151,7 +156,8 @@ class LargeValues::Scan {
   void end_value(std::size_t begin) {
     const std::string_view value = std::string_view(out_).substr(begin);
     const bool is_all = begins_.empty();
-    if (!is_reference(value) && (is_all || value.size() < large_value_bytes)) return;
+    const bool is_large = !value.starts_with('{') && value.size() >= large_value_bytes;
+    if (!is_reference(value) && (is_all || !is_large)) return;
     const std::string large(value);
     const std::string hash = hash_of(large);
     run_statement(insert_, hash, large);
@@ -171,12 +177,16 @@ class LargeValues::Scan {
 };
 
 LargeValues::LargeValues(SQLite::Database& database)
-    : insert_(database, "INSERT OR IGNORE INTO large_values VALUES (?, ?)") {}
+    : longest_(
+          static_cast<std::size_t>(sqlite3_limit(database.getHandle(), SQLITE_LIMIT_LENGTH, -1))),
+      insert_(database, "INSERT OR IGNORE INTO large_values VALUES (?, ?)") {}
 
 std::optional<std::string> LargeValues::shrunk(std::string_view json) {
   if (json.size() < large_value_bytes && json.find(reference_begin) == std::string_view::npos) {
     return {};
   }
+  // It could be written in pieces, but not be read.
+  if (json.size() > longest_) return {};
   return Scan(insert_, json).run();
 }
 

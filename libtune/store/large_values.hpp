@@ -10,7 +10,7 @@
 
 namespace tune::store {
 
-/// From how many bytes on a value within JSON text is large.
+/// From how many bytes on a string or array within JSON text is large.
 inline constexpr std::size_t large_value_bytes = 4096;
 
 /// Writes each large value that journals' JSON texts have within them once, by its content: tables
@@ -21,14 +21,16 @@ class LargeValues {
   /// Writes to the table large_values. @throws SQLite::Exception, as all of it
   explicit LargeValues(SQLite::Database& database);
 
-  /// `json` with a reference for each large string, array and object within it, from the innermost
-  /// on; never for all of it. A user's object that looks like a reference is taken as large. Empty:
-  /// there is none, or `json` is no JSON.
+  /// `json` with a reference for each large string and array within it, from the innermost on;
+  /// never for all of it, and for no object, so that SQL finds the small parameters of every trial.
+  /// Only an object that looks like a reference is taken as large. Empty: there is none, `json` is
+  /// no JSON, or it is longer than SQLite takes.
   [[nodiscard]] std::optional<std::string> shrunk(std::string_view json);
 
  private:
   class Scan;
 
+  std::size_t longest_;  // that SQLite takes
   SQLite::Statement insert_;
 };
 

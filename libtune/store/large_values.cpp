@@ -179,7 +179,10 @@ class LargeValues::Scan {
 LargeValues::LargeValues(SQLite::Database& database)
     : longest_(
           static_cast<std::size_t>(sqlite3_limit(database.getHandle(), SQLITE_LIMIT_LENGTH, -1))),
-      insert_(database, "INSERT OR IGNORE INTO large_values VALUES (?, ?)") {}
+      insert_(database,
+              // A row that was damaged is made good.
+              "INSERT INTO large_values VALUES (?, ?) ON CONFLICT (hash) DO UPDATE "
+              "SET value = excluded.value WHERE value <> excluded.value") {}
 
 std::optional<std::string> LargeValues::shrunk(std::string_view json) {
   if (json.size() < large_value_bytes && json.find(reference_begin) == std::string_view::npos) {

@@ -193,6 +193,21 @@ TEST_CASE("a large value that is lost or altered is named, never passed off", "[
   CHECK_THAT(read(), Contains(journal_file) && Contains(" is missing"));
 }
 
+TEST_CASE("a damaged large value is made good when it is recorded again", "[large_values]") {
+  const TemporaryFolder folder;
+  const Config config(Json{{"table", large_table()}});
+  const auto record = [&](Journal& journal, std::uint64_t trial) {
+    journal.add_trial(TrialId(trial), test::trial_name(TrialId(trial)), config, 0);
+    journal.finish();
+  };
+  record(*new_journal(folder), 0);
+  run_sql_on(folder.path(), "UPDATE large_values SET value = replace(value, '1', '2')");
+  record(*Journal::open(folder.path(), JournalMode::wal), 1);
+  const JournalReader reader(folder.path());
+  CHECK((reader.trial(TrialId(0))->config == config));
+  CHECK((reader.trial(TrialId(1))->config == config));
+}
+
 TEST_CASE("a journal from before large values is read, and gets them when it goes on",
           "[large_values]") {
   const TemporaryFolder folder;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <type_traits>
 
 #include "trainables/cuda/cuda_objects.hpp"
 
@@ -26,6 +28,25 @@ __device__ std::size_t divide(std::size_t number, std::size_t by) {
     return static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(by);
   }
   return number / by;
+}
+
+struct Shape {
+  dim3 blocks;
+  dim3 threads = block_size;
+  std::size_t shared_bytes = 0;
+};
+
+// Asks the launch itself what was wrong with it: the thread's last error may be another call's.
+template <class... Parameters>
+void start(const char* name, void (*kernel)(Parameters...), const Shape& shape, cudaStream_t stream,
+           const std::type_identity_t<Parameters>&... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = shape.blocks;
+  config.blockDim = shape.threads;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = stream;
+  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, arguments...);
+  if (error != cudaSuccess) throw_cuda_error(error, std::string("kernel ") + name);
 }
 
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0; }
@@ -277,35 +298,33 @@ __global__ void multiply_kernel(Multiply op) {
 
 void launch(const GatherBatch& op, cudaStream_t stream) {
   if (op.features % 4 == 0 && is_aligned(op.pixels)) {
-    gather_kernel<4><<<blocks_for(op.rows * (op.features / 4)), block_size, 0, stream>>>(op);
+    start("gather", gather_kernel<4>, {blocks_for(op.rows * (op.features / 4))}, stream, op);
   } else {
-    gather_kernel<1><<<blocks_for(op.rows * op.features), block_size, 0, stream>>>(op);
+    start("gather", gather_kernel<1>, {blocks_for(op.rows * op.features)}, stream, op);
   }
-  check_launch("gather");
 }
 
 void launch(const HiddenForward& op, cudaStream_t stream) {
   const std::size_t count = op.rows * op.columns;
+  const bool drops = op.keys != nullptr;
   if (op.columns % 4 == 0) {
-    auto* const kernel =
-        op.keys != nullptr ? hidden_forward_kernel<4, true> : hidden_forward_kernel<4, false>;
-    kernel<<<blocks_for(count / 4), block_size, 0, stream>>>(op);
+    start("hidden_forward",
+          drops ? hidden_forward_kernel<4, true> : hidden_forward_kernel<4, false>,
+          {blocks_for(count / 4)}, stream, op);
   } else {
-    auto* const kernel =
-        op.keys != nullptr ? hidden_forward_kernel<1, true> : hidden_forward_kernel<1, false>;
-    kernel<<<blocks_for(count), block_size, 0, stream>>>(op);
+    start("hidden_forward",
+          drops ? hidden_forward_kernel<1, true> : hidden_forward_kernel<1, false>,
+          {blocks_for(count)}, stream, op);
   }
-  check_launch("hidden_forward");
 }
 
 void launch(const HiddenBackward& op, cudaStream_t stream) {
   const std::size_t count = op.rows * op.columns;
   if (count % 4 == 0) {
-    hidden_backward_kernel<4><<<blocks_for(count / 4), block_size, 0, stream>>>(op);
+    start("hidden_backward", hidden_backward_kernel<4>, {blocks_for(count / 4)}, stream, op);
   } else {
-    hidden_backward_kernel<1><<<blocks_for(count), block_size, 0, stream>>>(op);
+    start("hidden_backward", hidden_backward_kernel<1>, {blocks_for(count)}, stream, op);
   }
-  check_launch("hidden_backward");
 }
 
 void launch(const Classify& op, cudaStream_t stream) {
@@ -314,8 +333,8 @@ void launch(const Classify& op, cudaStream_t stream) {
   unsigned rows = 128;
   while (rows > 1 && rows * stride > most_floats) rows /= 2;
   const auto blocks = static_cast<unsigned>((op.rows + rows - 1) / rows);
-  classify_kernel<<<blocks, rows, rows * stride * sizeof(float), stream>>>(op, stride);
-  check_launch("classify");
+  start("classify", classify_kernel, {blocks, rows, rows * stride * sizeof(float)}, stream, op,
+        stride);
 }
 
 void launch(const SumColumns& op, float* scratch, cudaStream_t stream) {
@@ -328,24 +347,20 @@ void launch(const SumColumns& op, float* scratch, cudaStream_t stream) {
   const dim3 block(sum_columns_at_once, sum_rows_at_once);
   const auto across =
       static_cast<unsigned>((op.columns + sum_columns_at_once - 1) / sum_columns_at_once);
-  sum_columns_kernel<<<dim3(across, static_cast<unsigned>(chunks)), block, 0, stream>>>(
-      op.values, op.rows, op.columns, rows_a_chunk, chunks == 1 ? op.sums : scratch);
-  check_launch("sum_columns");
+  start("sum_columns", sum_columns_kernel, {dim3(across, static_cast<unsigned>(chunks)), block},
+        stream, op.values, op.rows, op.columns, rows_a_chunk, chunks == 1 ? op.sums : scratch);
   if (chunks == 1) return;
-  sum_columns_kernel<<<dim3(across, 1), block, 0, stream>>>(scratch, chunks, op.columns, chunks,
-                                                            op.sums);
-  check_launch("sum_columns, of its chunks");
+  start("sum_columns, of its chunks", sum_columns_kernel, {dim3(across), block}, stream, scratch,
+        chunks, op.columns, chunks, op.sums);
 }
 
 void launch(const AddUp& op, cudaStream_t stream) {
-  add_up_kernel<<<1, block_size, 0, stream>>>(op);
-  check_launch("add_up");
+  start("add_up", add_up_kernel, {1}, stream, op);
 }
 
 // The last few, where the number is no multiple of four, one by one.
 void launch(const SgdUpdate& op, cudaStream_t stream) {
-  sgd_kernel<4><<<blocks_for(op.count / 4), block_size, 0, stream>>>(op);
-  check_launch("sgd");
+  start("sgd", sgd_kernel<4>, {blocks_for(op.count / 4)}, stream, op);
   SgdUpdate rest = op;
   rest.count = op.count % 4;
   const std::size_t done = op.count - rest.count;
@@ -353,13 +368,11 @@ void launch(const SgdUpdate& op, cudaStream_t stream) {
   rest.parameters += done;
   rest.velocity += done;
   rest.gradients += done;
-  sgd_kernel<1><<<1, block_size, 0, stream>>>(rest);
-  check_launch("sgd, of the rest");
+  start("sgd, of the rest", sgd_kernel<1>, {1}, stream, rest);
 }
 
 void launch(const AdamUpdate& op, cudaStream_t stream) {
-  adam_kernel<4><<<blocks_for(op.count / 4), block_size, 0, stream>>>(op);
-  check_launch("adam");
+  start("adam", adam_kernel<4>, {blocks_for(op.count / 4)}, stream, op);
   AdamUpdate rest = op;
   rest.count = op.count % 4;
   const std::size_t done = op.count - rest.count;
@@ -368,13 +381,11 @@ void launch(const AdamUpdate& op, cudaStream_t stream) {
   rest.mean += done;
   rest.square += done;
   rest.gradients += done;
-  adam_kernel<1><<<1, block_size, 0, stream>>>(rest);
-  check_launch("adam, of the rest");
+  start("adam, of the rest", adam_kernel<1>, {1}, stream, rest);
 }
 
 void launch_advance(std::uint32_t* counter, cudaStream_t stream) {
-  advance_kernel<<<1, 1, 0, stream>>>(counter);
-  check_launch("advance");
+  start("advance", advance_kernel, {1, 1}, stream, counter);
 }
 
 void launch_multiply(const Multiply& op, cudaStream_t stream) {
@@ -384,8 +395,7 @@ void launch_multiply(const Multiply& op, cudaStream_t stream) {
           : (op.is_right_transposed ? multiply_kernel<false, true> : multiply_kernel<false, false>);
   const dim3 blocks(static_cast<unsigned>((op.columns + tile_size - 1) / tile_size),
                     static_cast<unsigned>((op.rows + tile_size - 1) / tile_size));
-  kernel<<<blocks, block_size, 0, stream>>>(op);
-  check_launch("multiply");
+  start("multiply", kernel, {blocks}, stream, op);
 }
 
 }  // namespace tune::trainables

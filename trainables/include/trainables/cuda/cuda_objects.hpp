@@ -18,13 +18,6 @@ inline void check_cuda(cudaError_t error, const char* what) {
   if (error != cudaSuccess) throw_cuda_error(error, what);
 }
 
-/// After a launch: what was wrong with it, or, where launches wait, with what the kernel did.
-inline void check_launch(const char* kernel) {
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
-    throw_cuda_error(error, std::string("kernel ") + kernel);
-  }
-}
-
 /// Owns a handle of CUDA. @tparam destroy its errors are of no use: the context may be broken
 template <class Handle, cudaError_t (*destroy)(Handle)>
 class CudaObject {

@@ -29,12 +29,16 @@ class GraphRecording final : public Recording {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {
+  CudaDevice(int ordinal, bool uses_cublas) : ordinal_(ordinal) {
     choose();
     cudaStream_t stream = nullptr;
     check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
     stream_ = CudaStream(stream);
-    blas_ = load_blas(stream, no_blas_);
+    if (uses_cublas) {
+      blas_ = load_blas(stream, no_blas_);
+    } else {
+      no_blas_ = "as was asked";
+    }
     void* scratch = nullptr;
     check_cuda(cudaMalloc(&scratch, column_sums_scratch * sizeof(float)), "cudaMalloc, scratch");
     scratch_ = CudaMemory(scratch);
@@ -126,11 +130,11 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-std::shared_ptr<Device> make_cuda_device(int ordinal) {
-  return std::make_shared<CudaDevice>(ordinal);
+std::shared_ptr<Device> make_cuda_device(int ordinal, bool uses_cublas) {
+  return std::make_shared<CudaDevice>(ordinal, uses_cublas);
 }
 
-std::string describe_cuda_device(int ordinal) { return CudaDevice(ordinal).describe(); }
+std::string describe_cuda_device(int ordinal) { return make_cuda_device(ordinal)->describe(); }
 
 CudaDevices cuda_devices() {
   CudaDevices devices;

@@ -56,7 +56,7 @@ class CudaDevice final : public Device {
     choose();
     void* memory = nullptr;
     if (const cudaError_t error = cudaMalloc(&memory, bytes); error != cudaSuccess) {
-      throw_cuda_error(error, "cudaMalloc of " + std::to_string(bytes) + " bytes");
+      throw_cuda_error(error, "cudaMalloc of " + std::to_string(bytes) + " bytes" + free_memory());
     }
     CudaMemory owner(memory);
     check_cuda(cudaMemsetAsync(memory, 0, bytes, stream_.get()), "cudaMemsetAsync");
@@ -118,6 +118,14 @@ class CudaDevice final : public Device {
   }
 
  private:
+  // For people, of whom others may use the GPU, too.
+  [[nodiscard]] static std::string free_memory() {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    if (cudaMemGetInfo(&free, &total) != cudaSuccess) return "";
+    return ", where " + std::to_string(free) + " of " + std::to_string(total) + " are free";
+  }
+
   // A thread of ours may have served a trial on another GPU before.
   void choose() const { check_cuda(cudaSetDevice(ordinal_), "cudaSetDevice"); }
 

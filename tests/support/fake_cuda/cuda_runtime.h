@@ -12,6 +12,8 @@
 /// is
 ///   recorded, are errors.
 ///
+/// There are two of them (FAKE_CUDA_DEVICES: 0 to 2) with 8 GiB each (FAKE_CUDA_MIB).
+///
 /// Names, numbers and meanings are those of the CUDA runtime; what our sources do not use is not
 /// here. Threads may share it: one of them runs at a time.
 #include <cstddef>

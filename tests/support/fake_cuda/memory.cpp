@@ -27,8 +27,13 @@ void Memory::protect(const Piece& piece, bool is_open) {
   }
 }
 
+std::size_t Memory::bytes_of_device() {
+  const char* const mib = std::getenv("FAKE_CUDA_MIB");
+  return (mib == nullptr ? std::size_t{8192} : std::strtoul(mib, nullptr, 10)) << 20;
+}
+
 void* Memory::allocate(std::size_t bytes, int device) {
-  if (bytes > bytes_of_device - used(device)) return nullptr;
+  if (bytes > bytes_of_device() || used(device) > bytes_of_device() - bytes) return nullptr;
   const std::size_t page_bytes = round_up(bytes, page);
   void* const pages =
       mmap(nullptr, page_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

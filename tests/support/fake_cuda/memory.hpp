@@ -9,7 +9,8 @@ namespace fake_cuda {
 /// it that nobody may touch.
 class Memory {
  public:
-  static constexpr std::size_t bytes_of_device = std::size_t{8} << 30;
+  /// Of each device: as many MiB as FAKE_CUDA_MIB says, else 8 GiB.
+  [[nodiscard]] static std::size_t bytes_of_device();
 
   /// Null: so much is not free.
   [[nodiscard]] void* allocate(std::size_t bytes, int device);

@@ -250,7 +250,7 @@ cudaError_t cudaSetDevice(int ordinal) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int ordinal) {
   if (ordinal < 0 || ordinal >= Runtime::devices()) return cudaErrorInvalidDevice;
   std::strcpy(properties->name, "a GPU that is played on the CPU");
-  properties->totalGlobalMem = fake_cuda::Memory::bytes_of_device;
+  properties->totalGlobalMem = fake_cuda::Memory::bytes_of_device();
   return cudaSuccess;
 }
 
@@ -261,7 +261,7 @@ cudaError_t cudaDeviceSynchronize() {
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   const Lock lock(runtime().mutex);
-  *total = fake_cuda::Memory::bytes_of_device;
+  *total = fake_cuda::Memory::bytes_of_device();
   *free = *total - runtime().memory.used(Runtime::current_device());
   return cudaSuccess;
 }
@@ -356,6 +356,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   const Lock lock(runtime().mutex);
+  if (runtime().events.contains(event) && !event->is_over) (void)runtime().finish(*event->stream);
   return destroy(runtime().events, event);
 }
 

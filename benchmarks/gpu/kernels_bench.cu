@@ -57,6 +57,7 @@ class Timer {
 
   /// Seconds of one call: the median of `rounds` rounds, each long enough to be measured.
   double seconds(const std::function<void()>& call, int rounds) {
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // arrays fill by another stream
     call();
     const double once = round(call, 1);
     const int calls = std::clamp(static_cast<int>(2e-3 / std::max(once, 1e-7)), 1, 1000);
@@ -86,7 +87,8 @@ class Timer {
 class KernelBench {
  public:
   explicit KernelBench(bool is_quick)
-      : rows_(is_quick ? 16'384 : 131'072), rounds_(is_quick ? 5 : 15) {}
+      : rows_(std::min(is_quick ? 16'384UL : 131'072UL, fitting_bytes() / row_bytes)),
+        rounds_(is_quick ? 5 : 15) {}
 
   std::vector<GpuRow> run() {
     measure_copy();
@@ -99,9 +101,17 @@ class KernelBench {
   }
 
  private:
+  /// What an array, or all of a product, may take: a GPU may be small, or in use by others.
+  static std::size_t fitting_bytes() {
+    std::size_t free = 0;
+    std::size_t total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free / 8;
+  }
+
   // Both ways: bytes read and written. The same amount as the kernels move, out of no cache.
   void measure_copy() {
-    const std::size_t bytes = rows_ * width_ * sizeof(float);
+    const std::size_t bytes = rows_ * row_bytes;
     Array<char> from(bytes);
     Array<char> to(bytes);
     const double seconds = timer_.seconds(
@@ -256,6 +266,8 @@ class KernelBench {
     for (const auto& [rows, inner, columns] :
          {std::array<std::size_t, 3>{4096, 4096, 4096}, std::array<std::size_t, 3>{256, 784, 512},
           std::array<std::size_t, 3>{4096, 784, 1024}}) {
+      const std::size_t numbers = rows * inner + inner * columns + rows * columns;
+      if (numbers * sizeof(float) > fitting_bytes()) continue;
       Array<float> left(rows * inner);
       Array<float> right(inner * columns);
       Array<float> product(rows * columns);
@@ -279,6 +291,7 @@ class KernelBench {
   }
 
   static constexpr std::size_t width_ = 2048;
+  static constexpr std::size_t row_bytes = width_ * sizeof(float);
   std::size_t rows_;
   int rounds_;
   Timer timer_;

@@ -1,0 +1,1 @@
+#include "../../benchmarks/gpu/kernels_bench.cu"

@@ -8,7 +8,7 @@
 #include <caf/all.hpp>
 
 #include "actor_faults.hpp"
-#include "host.hpp"
+#include "runtime/host.hpp"
 #include "store/checkpoint_store.hpp"
 
 namespace tune::runtime {

@@ -20,9 +20,9 @@
 #include "core/closest_name.hpp"
 #include "core/number_text.hpp"
 #include "definition_check.hpp"
-#include "host.hpp"
 #include "plugin_loader.hpp"
 #include "runtime/experiment_directory.hpp"
+#include "runtime/host.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -50,7 +50,7 @@ struct OverrideOption {
 
 void check_name(const Experiment& experiment) { check_experiment_name(experiment.name); }
 void check_storage(const Experiment& experiment) { (void)resolve_storage(experiment.storage_path); }
-void check_local(const Experiment& experiment) { (void)local_capacity(experiment.local); }
+void check_local(const Experiment& experiment) { (void)local_machine(experiment.local); }
 void check_listen(const Experiment& experiment) {
   (void)parse_host_port(experiment.cluster.listen);
 }

@@ -10,8 +10,8 @@
 #include "cluster_tls.hpp"
 #include "core/number_text.hpp"
 #include "engine/placement.hpp"
-#include "host.hpp"
 #include "runtime/cluster_link.hpp"
+#include "runtime/host.hpp"
 
 namespace tune::runtime {
 namespace {

@@ -14,11 +14,11 @@
 #include "core/resources_json.hpp"
 #include "definition_check.hpp"
 #include "experiment_record.hpp"
-#include "host.hpp"
 #include "past_session.hpp"
 #include "plugin_loader.hpp"
 #include "report/progress_display.hpp"
 #include "runtime/experiment_directory.hpp"
+#include "runtime/host.hpp"
 #include "runtime/hurried_searcher.hpp"
 #include "runtime/left_overs.hpp"
 #include "runtime/past_experiment.hpp"
@@ -239,9 +239,9 @@ ExperimentSetup set_up_as_it_is(const TrainableSpec& trainable, Experiment& expe
   ExperimentSetup setup;
   setup.trainable = trainable;
   setup.plugins = plugin_files();
-  setup.capacity = local_capacity(experiment.local);
+  setup.machine = local_machine(experiment.local);
   setup.labels = experiment.local.labels;
-  check_resources(experiment, setup.capacity);
+  check_resources(experiment, setup.machine.capacity);
   setup.info = describe_experiment(trainable, experiment);
   setup.checkpoint = experiment.checkpoint;
   setup.isolation = experiment.isolation;

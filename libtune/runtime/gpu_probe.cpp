@@ -80,11 +80,14 @@ struct GpuLibrary::Implementation {
   bool is_up = false;
   std::string fault;  // why it is not
 
-  struct Found {
-    std::size_t number = 0;  // NVML's
+  struct Part {
     nvml::Device device = nullptr;
     Gpu gpu;
-    std::vector<Gpu> instances = {};
+  };
+  struct Found {
+    std::size_t number = 0;  // NVML's
+    Part whole;
+    std::vector<Part> instances = {};
     bool is_divided = false;
   };
 
@@ -101,6 +104,7 @@ struct GpuLibrary::Implementation {
   [[nodiscard]] std::optional<Gpu> describe(nvml::Device device, std::string& fault_text) const;
   void divide(Found& found) const;
   [[nodiscard]] std::vector<Found> all(std::vector<std::string>& notes) const;
+  [[nodiscard]] std::optional<std::vector<GpuProcess>> processes(nvml::Device device) const;
 };
 
 GpuLibrary::Implementation::Implementation() {
@@ -162,17 +166,17 @@ void GpuLibrary::Implementation::divide(Found& found) const {
   if (functions.mig_mode == nullptr || functions.mig_count == nullptr ||
       functions.mig_by_index == nullptr)
     return;
-  if (functions.mig_mode(found.device, &now, &later) != nvml::success || now == 0) return;
+  if (functions.mig_mode(found.whole.device, &now, &later) != nvml::success || now == 0) return;
   found.is_divided = true;
   unsigned most = 0;
-  if (functions.mig_count(found.device, &most) != nvml::success) return;
+  if (functions.mig_count(found.whole.device, &most) != nvml::success) return;
   for (unsigned i = 0; i < most; ++i) {
     nvml::Device instance = nullptr;
-    if (functions.mig_by_index(found.device, i, &instance) != nvml::success)
+    if (functions.mig_by_index(found.whole.device, i, &instance) != nvml::success)
       continue;  // none there
     std::string ignored;
     std::optional<Gpu> gpu = describe(instance, ignored);
-    if (gpu) found.instances.push_back(*std::move(gpu));
+    if (gpu) found.instances.push_back({instance, *std::move(gpu)});
   }
 }
 
@@ -197,10 +201,10 @@ std::vector<GpuLibrary::Implementation::Found> GpuLibrary::Implementation::all(
       notes.push_back(place + fault_text);
       continue;
     }
-    Found one{.number = i, .device = device, .gpu = *std::move(gpu)};
+    Found one{.number = i, .whole = {device, *std::move(gpu)}};
     divide(one);
     if (one.is_divided && one.instances.empty()) {
-      notes.push_back(place + one.gpu.name + " is in MIG mode and has no instance");
+      notes.push_back(place + one.whole.gpu.name + " is in MIG mode and has no instance");
     }
     found.push_back(std::move(one));
   }
@@ -220,9 +224,9 @@ GpuFindings GpuLibrary::find(std::span<const std::string> environment) const {
   const std::vector<Found> all = implementation_->all(findings.notes);
   const auto take = [&](const Found& found) {
     if (found.is_divided) {
-      findings.gpus.insert(findings.gpus.end(), found.instances.begin(), found.instances.end());
+      for (const Implementation::Part& part : found.instances) findings.gpus.push_back(part.gpu);
     } else {
-      findings.gpus.push_back(found.gpu);
+      findings.gpus.push_back(found.whole.gpu);
     }
   };
   const std::optional<std::vector<std::string>> visible = visible_devices(environment);
@@ -235,9 +239,9 @@ GpuFindings GpuLibrary::find(std::span<const std::string> environment) const {
     const std::size_t before = findings.gpus.size();
     for (const Found& found : all) {
       const bool is_number_of_it = is_number(wanted) && wanted == std::to_string(found.number);
-      if (is_number_of_it || found.gpu.uuid.starts_with(wanted)) take(found);
-      for (const Gpu& instance : found.instances) {
-        if (instance.uuid.starts_with(wanted)) findings.gpus.push_back(instance);
+      if (is_number_of_it || found.whole.gpu.uuid.starts_with(wanted)) take(found);
+      for (const Implementation::Part& part : found.instances) {
+        if (part.gpu.uuid.starts_with(wanted)) findings.gpus.push_back(part.gpu);
       }
     }
     if (findings.gpus.size() == before) {
@@ -252,44 +256,47 @@ GpuFindings GpuLibrary::find(std::span<const std::string> environment) const {
   return findings;
 }
 
+std::optional<std::vector<GpuProcess>> GpuLibrary::Implementation::processes(
+    nvml::Device device) const {
+  std::vector<nvml::Process> processes(64);
+  for (;;) {
+    auto count = static_cast<unsigned>(processes.size());
+    const nvml::Return error = functions.processes(device, &count, processes.data());
+    if (error == nvml::insufficient_size && processes.size() < 65536) {
+      processes.resize(processes.size() * 2);
+      continue;
+    }
+    if (error != nvml::success) return std::nullopt;
+    processes.resize(count);
+    break;
+  }
+  std::vector<GpuProcess> list;
+  constexpr auto not_known = ~0ULL;
+  for (const nvml::Process& process : processes) {
+    list.push_back({process.pid, process.used_memory == not_known ? 0 : process.used_memory});
+  }
+  return list;
+}
+
 std::optional<std::vector<GpuProcess>> GpuLibrary::processes(const std::string& uuid) const {
   if (!implementation_->is_up || implementation_->functions.processes == nullptr)
     return std::nullopt;
   std::vector<std::string> ignored;
   for (const Implementation::Found& found : implementation_->all(ignored)) {
-    const bool is_in_it = std::any_of(found.instances.begin(), found.instances.end(),
-                                      [&](const Gpu& gpu) { return gpu.uuid == uuid; });
-    if (found.gpu.uuid != uuid && !is_in_it) continue;
-    std::vector<nvml::Process> processes(64);
-    for (;;) {
-      auto count = static_cast<unsigned>(processes.size());
-      const nvml::Return error =
-          implementation_->functions.processes(found.device, &count, processes.data());
-      if (error == nvml::insufficient_size && processes.size() < 65536) {
-        processes.resize(processes.size() * 2);
-        continue;
-      }
-      if (error != nvml::success) return std::nullopt;
-      processes.resize(count);
-      break;
+    if (found.whole.gpu.uuid == uuid) return implementation_->processes(found.whole.device);
+    // Who is not root may ask for an instance, but not for all of a divided GPU.
+    for (const Implementation::Part& part : found.instances) {
+      if (part.gpu.uuid == uuid) return implementation_->processes(part.device);
     }
-    std::vector<GpuProcess> list;
-    constexpr auto not_known = ~0ULL;
-    for (const nvml::Process& process : processes) {
-      list.push_back({process.pid, process.used_memory == not_known ? 0 : process.used_memory});
-    }
-    return list;
   }
   return std::nullopt;
 }
 
-std::vector<std::string> with_named_gpus(std::vector<std::string> environment) {
-  std::string list;
-  for (const Gpu& gpu : GpuLibrary().find(environment).gpus) {
-    list += (list.empty() ? "" : ",") + gpu.uuid;
-  }
-  if (list.empty()) return environment;
-  const std::string named = "CUDA_VISIBLE_DEVICES=" + list;
+std::vector<std::string> with_named_gpus(std::vector<std::string> environment,
+                                         std::span<const std::string> uuids) {
+  if (uuids.empty()) return environment;
+  std::string named = "CUDA_VISIBLE_DEVICES=";
+  for (const std::string& uuid : uuids) named += (named.back() == '=' ? "" : ",") + uuid;
   return merged_environment(environment, std::span(&named, 1));
 }
 

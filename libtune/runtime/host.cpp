@@ -1,4 +1,4 @@
-#include "host.hpp"
+#include "runtime/host.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -35,21 +35,31 @@ std::string first_address() {
 }
 
 // Where nothing is found, numbers that are given count: for what only CUDA knows.
-void check_gpus(const LocalResources& local) {
-  if (local.gpus <= 0) return;
-  const std::vector<std::string> environment = program_environment();
-  const GpuFindings findings = GpuLibrary().find(environment);
+void check_gpus(double gpus, const GpuFindings& findings,
+                const std::vector<std::string>& environment) {
   const auto refuse = [&](const std::string& what) {
-    throw std::invalid_argument("local.gpus is " + core::number_text(local.gpus) + ", but " + what);
+    throw std::invalid_argument("local.gpus is " + core::number_text(gpus) + ", but " + what);
   };
   const auto count = findings.gpus.size();
-  if (count > 0 && local.gpus > static_cast<double>(count)) {
+  if (count > 0 && gpus > static_cast<double>(count)) {
     refuse(std::to_string(count) + " were found:\n" + findings.describe());
   }
   const auto listed = visible_devices(environment);
-  if (listed && local.gpus > static_cast<double>(listed->size())) {
+  if (listed && gpus > static_cast<double>(listed->size())) {
     refuse("CUDA_VISIBLE_DEVICES lists " + std::to_string(listed->size()) + " devices");
   }
+}
+
+// NVML takes its time to start, and a GPU may be lost meanwhile: so it is asked once.
+std::vector<std::string> settle_gpus(LocalResources& local) {
+  std::vector<std::string> uuids;
+  if (local.gpus == 0) return uuids;
+  const std::vector<std::string> environment = program_environment();
+  const GpuFindings findings = GpuLibrary().find(environment);
+  if (local.gpus > 0) check_gpus(local.gpus, findings, environment);
+  if (local.gpus < 0) local.gpus = static_cast<double>(findings.gpus.size());
+  for (const Gpu& gpu : findings.gpus) uuids.push_back(gpu.uuid);
+  return uuids;
 }
 
 std::string discovered_text(const std::string& name, std::int64_t amount) {
@@ -66,17 +76,14 @@ Host local_host() {
   return {name[0] != '\0' ? name.data() : "localhost", first_address(), ::getpid()};
 }
 
-ResourceAmounts local_capacity(LocalResources local) {
-  check_gpus(local);
-  if (local.gpus < 0) {
-    local.gpus = static_cast<double>(GpuLibrary().find(program_environment()).gpus.size());
-  }
+LocalMachine local_machine(LocalResources local) {
+  std::vector<std::string> gpus = settle_gpus(local);
   if (local.cpus < 0 || local.memory == 0) {
     const UsableMachine machine = usable_machine();
     if (local.cpus < 0) local.cpus = static_cast<double>(machine.cpu) / 1000;
     if (local.memory == 0) local.memory = machine.memory;
   }
-  return ResourceAmounts(local);
+  return {ResourceAmounts(local), std::move(gpus)};
 }
 
 std::string explain_capacity(const LocalResources& local, const ResourceAmounts& request) {

@@ -16,10 +16,10 @@
 
 #include "cluster_tls.hpp"
 #include "given_overrides.hpp"
-#include "host.hpp"
 #include "runtime/gpu_probe.hpp"
 #include "runtime/grant_environment.hpp"
 #include "runtime/guardian.hpp"
+#include "runtime/host.hpp"
 #include "runtime/serve_node.hpp"
 #include "runtime/tls_files.hpp"
 #include "worker_process.hpp"
@@ -67,7 +67,7 @@ std::vector<runtime::Override>& stored_overrides() {
 [[noreturn]] void show_machine(const runtime::CommandLine& line) {
   Experiment given;
   runtime::apply_overrides(line.overrides, given);
-  std::cout << runtime::local_capacity(given.local).describe() << '\n'
+  std::cout << runtime::local_machine(given.local).capacity.describe() << '\n'
             << runtime::GpuLibrary().find(runtime::program_environment()).describe() << std::flush;
   std::exit(EXIT_SUCCESS);
 }

@@ -150,7 +150,8 @@ void NodeLink::start_agent(const NodeOffer& offer) {
   AgentSetup setup;
   setup.driver = UpstreamActor(self_);
   setup.processes = setup_.stage;
-  setup.worker_options = {offer.trainable, offer.plugins, offer.times, offer.reuse_workers};
+  setup.worker_options = {offer.trainable, offer.plugins, offer.times, offer.reuse_workers,
+                          setup_.gpus};
   setup.capacity = setup_.node.capacity;
   setup.labels = setup_.node.labels;
   setup.experiment_name = offer.experiment_name;

@@ -145,11 +145,11 @@ void Run::begin(ExperimentSetup& setup, const Stage& stage) {
   agent_setup.threads = stage_.threads;
   agent_setup.processes = stage_.processes;
   agent_setup.worker_options = {setup.trainable.key, setup.plugins, setup.times,
-                                setup.reuse_workers};
-  agent_setup.capacity = setup.capacity;
+                                setup.reuse_workers, setup.machine.gpus};
+  agent_setup.capacity = setup.machine.capacity;
   agent_setup.labels = setup.labels;
   const bool offers_something =
-      setup.capacity.amount("cpu") > 0 || setup.capacity.amount("gpu") > 0;
+      setup.machine.capacity.amount("cpu") > 0 || setup.machine.capacity.amount("gpu") > 0;
   agent_setup.takes_part = setup.cluster.listen.empty() || offers_something;
   agent_setup.experiment_name = setup.info.name;
   agent_setup.experiment_path = setup.info.path;

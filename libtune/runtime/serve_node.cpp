@@ -20,9 +20,9 @@
 #include "actor_config.hpp"
 #include "builtins.hpp"
 #include "experiment_record.hpp"
-#include "host.hpp"
 #include "live_output.hpp"
 #include "runtime/cluster_link.hpp"
+#include "runtime/host.hpp"
 #include "runtime/node_link.hpp"
 #include "runtime/node_wire.hpp"
 #include "runtime/process_stage.hpp"
@@ -65,6 +65,7 @@ class NodeProcess {
   void wait_for_driver(const std::string& reason);
 
   NodeOptions options_;
+  const LocalMachine machine_;
   NodeIntroduction introduction_;
   const std::shared_ptr<ScratchDirectory> scratch_;  // with the session that runs
   std::vector<KeptDirectory> kept_;                  // there, from the one before
@@ -78,6 +79,7 @@ class NodeProcess {
 
 NodeProcess::NodeProcess(const NodeOptions& options)
     : options_(options),
+      machine_(local_machine(options.local)),
       introduction_(introduce()),
       scratch_(std::make_shared<ScratchDirectory>(
           options.scratch.empty() ? std::filesystem::temp_directory_path() : options.scratch)) {}
@@ -91,7 +93,7 @@ NodeIntroduction NodeProcess::introduce() const {
   node.name = host.name;
   node.ip = host.ip;
   node.pid = host.pid;
-  node.capacity = local_capacity(options_.local);
+  node.capacity = machine_.capacity;
   node.labels = options_.local.labels;
   node.trainables = trainable_names();
   node.experiment = options_.experiment;
@@ -136,13 +138,10 @@ void NodeProcess::wait_for_driver(const std::string& reason) {
 NodeSessionOver NodeProcess::serve_gate(caf::actor_system& system, DriverConnection connection,
                                         const std::shared_ptr<ProcessStage>& stage) {
   caf::scoped_actor self(system);
-  NodeLinkSetup setup{connection.gate,
-                      caf::actor_cast<caf::actor>(self),
-                      introduction_,
-                      stage,
-                      options_.is_shown,
-                      scratch_,
-                      kept_};
+  NodeLinkSetup setup{connection.gate, caf::actor_cast<caf::actor>(self),
+                      introduction_,   machine_.gpus,
+                      stage,           options_.is_shown,
+                      scratch_,        kept_};
   {
     const std::lock_guard lock(mutex_);
     if (signal_ != 0) return {End::left, {}};

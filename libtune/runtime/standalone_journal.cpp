@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "host.hpp"
+#include "runtime/host.hpp"
 
 namespace tune::runtime {
 namespace {

@@ -19,8 +19,8 @@
 #include "core/number_text.hpp"
 #include "definition_check.hpp"
 #include "experiment_record.hpp"
-#include "host.hpp"
 #include "record_call.hpp"
+#include "runtime/host.hpp"
 #include "runtime/left_overs.hpp"
 #include "runtime/past_experiment.hpp"
 

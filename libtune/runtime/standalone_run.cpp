@@ -8,7 +8,7 @@
 #include <tune/random.hpp>
 
 #include "engine/commands.hpp"
-#include "host.hpp"
+#include "runtime/host.hpp"
 
 namespace tune::runtime {
 namespace {
@@ -24,7 +24,7 @@ TrialRun make_standalone_trial(const StandaloneRecords& records, const Checkpoin
   run.launch.incarnation = trial.incarnation;
   run.launch.trial_name = trial.name;
   run.launch.config = trial.config;
-  run.launch.grant.amounts = local_capacity({});
+  run.launch.grant.amounts = local_machine({}).capacity;
   run.launch.start_iteration = trial.start_iteration;
   run.launch.start_time_total_s = records.start().time_total_s;
   run.launch.checkpoint = records.start().checkpoint;

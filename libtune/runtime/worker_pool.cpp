@@ -10,22 +10,12 @@
 #include "runtime/guardian_actor.hpp"
 
 namespace tune::runtime {
-namespace {
-
-// Where no trial gets a GPU nobody need look for them.
-std::vector<std::string> environment_of(const ResourceAmounts& capacity) {
-  if (capacity.amount("gpu") == 0) return program_environment();
-  return with_named_gpus(program_environment());
-}
-
-}  // namespace
-
 WorkerPool::WorkerPool(AgentActor::pointer agent, std::shared_ptr<ProcessStage> stage,
                        WorkerPoolOptions options, const ResourceAmounts& capacity)
     : agent_(agent),
       stage_(std::move(stage)),
       options_(std::move(options)),
-      roster_(cores_to_divide(capacity), environment_of(capacity)) {
+      roster_(cores_to_divide(capacity), with_named_gpus(program_environment(), options_.gpus)) {
   guardian_ =
       agent_->system().middleman().spawn_broker(run_guardian_link, AgentActor(agent_), stage_);
   agent_->link_to(guardian_);

@@ -48,7 +48,7 @@ ResultGrid SteppedExperiment::run() {
   if (setup_.past) runtime::restore_trials(*setup_.past, setup_.reopened, *setup_.hub);
   setup_.past.reset();
   handle(setup_.begin.event);
-  handle(engine::NodeJoined{only_node, "here", setup_.capacity});
+  handle(engine::NodeJoined{only_node, "here", setup_.machine.capacity});
   while (!end_) handle_next();
   setup_.journal->end_session(0, *end_);
   setup_.journal->commit();

@@ -13,7 +13,7 @@ from pathlib import Path
 
 VERSION = "14"
 ROOTS = ["libtune", "schedulers", "searchers", "trainables", "cli", "examples", "tests", "benchmarks"]
-SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh"}
+SUFFIXES = {".h", ".hpp", ".cpp", ".cu", ".cuh"}
 
 
 def find_clang_format():

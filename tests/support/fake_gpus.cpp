@@ -14,6 +14,7 @@ FakeGpus::FakeGpus(const std::string& text, const std::string& library) {
   set("TUNE_NVML_LIBRARY", library);
   set("FAKE_NVML", folder_.path() / "gpus");
   set("FAKE_NVML_ASKED", folder_.path() / "asked");
+  set("FAKE_NVML_STARTED", folder_.path() / "started");
 }
 
 FakeGpus FakeGpus::without_library() { return {std::string(), "/no_such_library.so"}; }
@@ -36,9 +37,12 @@ void FakeGpus::write(const std::string& text) const {
   std::filesystem::rename(part, file);
 }
 
-std::size_t FakeGpus::questions() const {
+std::size_t FakeGpus::questions() const { return count_of("asked"); }
+std::size_t FakeGpus::starts() const { return count_of("started"); }
+
+std::size_t FakeGpus::count_of(const char* file) const {
   std::error_code none_yet;
-  const auto size = std::filesystem::file_size(folder_.path() / "asked", none_yet);
+  const auto size = std::filesystem::file_size(folder_.path() / file, none_yet);
   return none_yet ? 0 : static_cast<std::size_t>(size);
 }
 

@@ -7,9 +7,11 @@
 //   nameless 3                    the GPU before: it has no UUID
 //   mig                           the GPU before: it is divided
 //   instance MIG-1 200 Fake 1g    into this one: UUID, MiB, name
-//   process 1234 50               on the GPU before: pid, MiB
+//   process 1234 50               on the GPU or instance before: pid, MiB
 //
-// The file that FAKE_NVML_ASKED names grows by a byte whenever processes are asked for.
+// Nobody is told who computes on all of a GPU that is divided. The file that FAKE_NVML_STARTED
+// names grows by a byte with each nvmlInit, that of FAKE_NVML_ASKED whenever processes are asked
+// for.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -66,9 +68,14 @@ void read() {
       Process process{};
       words >> process.pid >> process.memory;
       process.memory <<= 20;
-      devices.back().processes.push_back(process);
+      Device& device = devices.back();
+      (device.instances.empty() ? device : device.instances.back()).processes.push_back(process);
     }
   }
+}
+
+void count_in(const char* variable) {
+  if (const char* const file = std::getenv(variable)) std::ofstream(file, std::ios::app) << '.';
 }
 
 int copy(const std::string& text, char* to, unsigned size) {
@@ -82,6 +89,7 @@ int copy(const std::string& text, char* to, unsigned size) {
 extern "C" {
 
 int nvmlInit_v2() {
+  count_in("FAKE_NVML_STARTED");
   read();
   return init_error;
 }
@@ -125,9 +133,8 @@ int nvmlDeviceGetMigDeviceHandleByIndex(Device* device, unsigned index, Device**
   return 0;
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(Device* device, unsigned* count, Process* processes) {
-  if (const char* const asked = std::getenv("FAKE_NVML_ASKED")) {
-    std::ofstream(asked, std::ios::app) << '.';
-  }
+  count_in("FAKE_NVML_ASKED");
+  if (device->is_divided) return 4;
   const unsigned room = *count;
   *count = static_cast<unsigned>(device->processes.size());
   if (room < *count) return 7;

@@ -287,7 +287,7 @@ TEST_CASE("a run takes the overrides, records them, and names them if it is refu
     CHECK(setup.info.path == folder.path() / "run");
     CHECK(setup.info.definition.at("num_samples") == 4);
     CHECK(setup.info.overrides == "--tune-name=run --tune-num-samples=4 --tune-cpus=2");
-    CHECK(setup.capacity.amount("cpu") == 2000);
+    CHECK(setup.machine.capacity.amount("cpu") == 2000);
     CHECK(experiment.num_samples == 4);
   }
   SECTION("refused") {

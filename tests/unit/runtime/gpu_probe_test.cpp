@@ -78,19 +78,19 @@ TEST_CASE("gpu_probe: without a driver there are none, and the reason is said", 
   const test::FakeGpus none = test::FakeGpus::without_library();
   CHECK_THAT(find_with({}).describe(),
              Contains("no GPU\nno NVIDIA driver: ") && Contains("no_such_library"));
-  CHECK(with_named_gpus({"A=1"}) == Variables{"A=1"});
+  CHECK(with_named_gpus({"A=1"}, {}) == Variables{"A=1"});
 }
 
 TEST_CASE("gpu_probe: grants name GPUs by their UUIDs", "[gpu_probe]") {
-  const test::FakeGpus fake("gpu GPU-a 1 A\ngpu GPU-b 1 A\ngpu GPU-c 1 A\n");
-  const Variables named = with_named_gpus({"X=1", "CUDA_VISIBLE_DEVICES=2,1"});
+  const Variables named =
+      with_named_gpus({"X=1", "CUDA_VISIBLE_DEVICES=2,1"}, Variables{"GPU-c", "GPU-b"});
   CHECK(named == Variables{"X=1", "CUDA_VISIBLE_DEVICES=GPU-c,GPU-b"});
   const ResourceGrant grant{.amounts = ResourceAmounts(Resources{.gpu = 1}), .gpu_ids = {1}};
   CHECK(environment_value(grant_environment(grant, named), "CUDA_VISIBLE_DEVICES") == "GPU-b");
 }
 
 TEST_CASE("gpu_probe: who computes on a GPU", "[gpu_probe]") {
-  std::string text = "gpu GPU-a 1 A\nmig\ninstance MIG-1 1 A\n";
+  std::string text = "gpu GPU-a 1 A\nmig\ninstance MIG-0 1 A\ninstance MIG-1 1 A\n";
   for (int i = 0; i < 100; ++i) text += "process " + std::to_string(1000 + i) + " 5\n";
   text += "gpu GPU-b 1 A\n";
   const test::FakeGpus fake(text);
@@ -100,6 +100,8 @@ TEST_CASE("gpu_probe: who computes on a GPU", "[gpu_probe]") {
   REQUIRE(processes->size() == 100);
   CHECK(processes->back().pid == 1099);
   CHECK(processes->back().memory == std::uint64_t{5} << 20);
+  CHECK(library.processes("MIG-0")->empty());
+  CHECK_FALSE(library.processes("GPU-a").has_value());  // the driver does not say
   CHECK(library.processes("GPU-b")->empty());
   CHECK_FALSE(library.processes("GPU-z").has_value());
 }

@@ -18,6 +18,7 @@
 #include "report/callback_hub.hpp"
 #include "runtime/command_line.hpp"
 #include "runtime/driver_actor.hpp"
+#include "runtime/host.hpp"
 #include "runtime/worker_times.hpp"
 #include "store/directory_lock.hpp"
 #include "store/journal.hpp"
@@ -34,8 +35,8 @@ struct ExperimentSetup {
   std::unique_ptr<engine::Engine> engine;
   std::shared_ptr<engine::SuggestionSource> suggestions;  // with the searcher's actor
   std::shared_ptr<report::CallbackHub> hub;               // with the callbacks' actor
-  ResourceAmounts capacity;                               ///< Of this machine.
-  Labels labels;                                          ///< Of this machine.
+  LocalMachine machine;
+  Labels labels;  ///< Of this machine.
   ClusterOptions cluster;
   std::chrono::duration<double> node_timeout{0};
   std::chrono::duration<double> driver_grace{0};

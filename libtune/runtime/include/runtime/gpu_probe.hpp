@@ -53,6 +53,7 @@ class GpuLibrary {
 
 /// `environment` with the UUIDs of the GPUs that were found in CUDA_VISIBLE_DEVICES, so that no
 /// number means one GPU to NVML and another to CUDA; unchanged where none was found.
-[[nodiscard]] std::vector<std::string> with_named_gpus(std::vector<std::string> environment);
+[[nodiscard]] std::vector<std::string> with_named_gpus(std::vector<std::string> environment,
+                                                       std::span<const std::string> uuids);
 
 }  // namespace tune::runtime

@@ -47,6 +47,7 @@ struct NodeLinkSetup {
   FrameActor gate;  ///< The driver's.
   caf::actor owner;
   NodeIntroduction node;
+  std::vector<std::string> gpus;        ///< LocalMachine::gpus of this machine.
   std::shared_ptr<ProcessStage> stage;  // with the one who runs the node
   bool is_shown = true;                 ///< Tell on stderr what happens.
   /// With the one who runs the node: where files go if this machine does not see the driver's.

@@ -23,6 +23,7 @@ struct WorkerPoolOptions {
   std::vector<std::string> plugins;  ///< Files that workers load, in their order.
   WorkerTimes times;
   bool reuse_workers = true;
+  std::vector<std::string> gpus;  ///< LocalMachine::gpus.
 };
 
 /// The worker processes of one agent: finds a warm one for each trial, or starts another, as the

@@ -23,9 +23,12 @@ class FakeGpus {
   void write(const std::string& text) const;
   /// How often it was asked who computes on a GPU.
   [[nodiscard]] std::size_t questions() const;
+  /// How often NVML was started.
+  [[nodiscard]] std::size_t starts() const;
 
  private:
   FakeGpus(const std::string& text, const std::string& library);
+  [[nodiscard]] std::size_t count_of(const char* file) const;
   void set(const char* name, const std::string& value);
 
   TemporaryFolder folder_;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <tune/resources.hpp>
 
@@ -15,11 +16,18 @@ struct Host {
 };
 [[nodiscard]] Host local_host();
 
-/// What this machine offers: what is not given is discovered, as usable_machine() and GpuLibrary
-/// tell.
+/// What this machine offers to trials.
+struct LocalMachine {
+  ResourceAmounts capacity;
+  /// UUIDs of all GPUs that were found, in their order. Empty where none was looked for, and where
+  /// only CUDA knows of them.
+  std::vector<std::string> gpus;
+};
+
+/// What is not given is discovered, as usable_machine() and GpuLibrary tell.
 /// @throws std::invalid_argument as ResourceAmounts, and for more GPUs than were found, if any, or
 /// than CUDA_VISIBLE_DEVICES lists, if it is set.
-[[nodiscard]] ResourceAmounts local_capacity(LocalResources local);
+[[nodiscard]] LocalMachine local_machine(LocalResources local);
 
 /// For people: how that was found which `local` leaves open and `request` asks too much of, such as
 /// "8 cores in this process's affinity, 1.5 cpu by /sys/fs/cgroup/cpu.max"; empty if there is none.

@@ -1,10 +1,14 @@
-# The installed package: headers, the shared library and what find_package(tune) reads. It asks its
-# users for nlohmann_json and Threads alone.
+# The installed package: headers, the shared library, tune::cuda where that was built, and what
+# find_package(tune) reads. It asks its users for nlohmann_json and Threads alone.
 
 include(CMakePackageConfigHelpers)
 set(tune_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tune")
 
-install(TARGETS tune EXPORT tuneTargets
+set(tune_installed tune)
+if(TUNE_CUDA)
+  list(APPEND tune_installed tune_cuda)
+endif()
+install(TARGETS ${tune_installed} EXPORT tuneTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT tuneTargets NAMESPACE tune:: DESTINATION "${tune_package_dir}")

@@ -81,3 +81,6 @@ execute_process(COMMAND "${build}/stranger" WORKING_DIRECTORY "${build}" RESULT_
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "the stranger's program ended with ${result}")
 endif()
+if(EXISTS "${build}/gpu_stranger")
+  run("${build}/gpu_stranger")
+endif()

@@ -81,7 +81,7 @@ class Pair {
 };
 
 const std::vector<std::pair<std::size_t, std::size_t>> shapes = {
-    {1, 1}, {3, 10}, {64, 128}, {65, 127}, {129, 4}, {1000, 33}, {4099, 20}, {7, 2048}};
+    {1, 1}, {3, 10}, {64, 128}, {65, 127}, {129, 4}, {300, 10}, {1000, 33}, {4099, 20}, {7, 2048}};
 
 std::string describe(const std::pair<std::size_t, std::size_t>& shape) {
   return std::to_string(shape.first) + " x " + std::to_string(shape.second);

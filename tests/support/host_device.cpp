@@ -109,7 +109,8 @@ void HostDevice::run(const trainables::Classify& op) {
     std::vector<float> row(op.classes);
     for (std::size_t r = 0; r < op.rows; ++r) {
       std::copy_n(op.logits + r * op.classes, op.classes, row.begin());
-      op.classify_row(row.data(), op.labels[r], op.gradient != nullptr, op.losses[r], op.hits[r]);
+      op.classify_row(row.data(), row.data(), op.labels[r], op.gradient != nullptr, op.losses[r],
+                      op.hits[r]);
       if (op.gradient != nullptr) std::ranges::copy(row, op.gradient + r * op.classes);
     }
   });

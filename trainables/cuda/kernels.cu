@@ -134,55 +134,87 @@ __global__ void hidden_backward_kernel(HiddenBackward op) {
   store<width>(op.gradient, i, gradient);
 }
 
+constexpr unsigned most_rows_a_tile = 128;
+
 // A block takes some rows through shared memory, so that neighbours read neighbouring addresses;
-// then a thread has a row. An odd number of floats between rows keeps their banks apart.
-__global__ void classify_kernel(Classify op, unsigned stride) {
+// then a thread has a row. An odd number of floats between rows keeps their banks apart. Where the
+// number of classes is known here, all that a thread reads is under way at once, its row stays in
+// registers, and no division takes time.
+template <unsigned known_classes>
+__global__ __launch_bounds__(most_rows_a_tile) void classify_kernel(Classify op, unsigned stride) {
   extern __shared__ float tile[];
-  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x;
-  const auto rows =
-      static_cast<unsigned>(min(static_cast<std::size_t>(blockDim.x), op.rows - first));
+  const unsigned threads = known_classes > 0 ? most_rows_a_tile : blockDim.x;
+  if (known_classes > 0) {
+    op.classes = known_classes;
+    stride = known_classes | 1;
+  }
   const auto classes = static_cast<unsigned>(op.classes);
+  const std::size_t first = static_cast<std::size_t>(blockIdx.x) * threads;
+  const auto rows = static_cast<unsigned>(min(static_cast<std::size_t>(threads), op.rows - first));
   const unsigned numbers = rows * classes;
-  const float* const logits = op.logits + first * op.classes;
-  for (unsigned i = threadIdx.x; i < numbers; i += blockDim.x) {
-    tile[i / classes * stride + i % classes] = logits[i];
+  const auto place = [=](unsigned i) { return i / classes * stride + i % classes; };
+  const float* const logits = op.logits + first * classes;
+#pragma unroll
+  for (unsigned c = 0; c < classes; ++c) {
+    const unsigned i = c * threads + threadIdx.x;
+    if (i < numbers) tile[place(i)] = logits[i];
   }
   __syncthreads();
+  const bool wants_gradient = op.gradient != nullptr;
   if (threadIdx.x < rows) {
     const std::size_t row = first + threadIdx.x;
-    op.classify_row(tile + threadIdx.x * stride, op.labels[row], op.gradient != nullptr,
-                    op.losses[row], op.hits[row]);
+    float* const in_tile = tile + threadIdx.x * stride;
+    float loss = 0;
+    float hit = 0;
+    if constexpr (known_classes > 0) {
+      float values[known_classes];
+      op.classify_row(in_tile, values, op.labels[row], wants_gradient, loss, hit);
+      for (unsigned c = 0; c < known_classes; ++c) in_tile[c] = values[c];
+    } else {
+      op.classify_row(in_tile, in_tile, op.labels[row], wants_gradient, loss, hit);
+    }
+    op.losses[row] = loss;
+    op.hits[row] = hit;
   }
-  if (op.gradient == nullptr) return;
+  if (!wants_gradient) return;
   __syncthreads();
-  float* const gradient = op.gradient + first * op.classes;
-  for (unsigned i = threadIdx.x; i < numbers; i += blockDim.x) {
-    gradient[i] = tile[i / classes * stride + i % classes];
+  float* const gradient = op.gradient + first * classes;
+#pragma unroll
+  for (unsigned c = 0; c < classes; ++c) {
+    const unsigned i = c * threads + threadIdx.x;
+    if (i < numbers) gradient[i] = tile[place(i)];
   }
 }
 
-constexpr unsigned sum_columns_at_once = 32;
+constexpr unsigned sum_groups_at_once = 32;
 constexpr unsigned sum_rows_at_once = 8;
 
 // Sums of a chunk of rows: a warp reads 32 neighbours of a row, and eight of them add up theirs.
+template <int width>
 __global__ void sum_columns_kernel(const float* values, std::size_t rows, std::size_t columns,
                                    std::size_t rows_a_chunk, float* sums) {
-  __shared__ float parts[sum_rows_at_once][sum_columns_at_once];
-  const std::size_t column =
-      static_cast<std::size_t>(blockIdx.x) * sum_columns_at_once + threadIdx.x;
+  __shared__ float parts[sum_rows_at_once][sum_groups_at_once][width];
+  const std::size_t groups = columns / width;
+  const std::size_t group = static_cast<std::size_t>(blockIdx.x) * sum_groups_at_once + threadIdx.x;
   const std::size_t begin = blockIdx.y * rows_a_chunk;
   const std::size_t end = min(begin + rows_a_chunk, rows);
-  float sum = 0;
-  if (column < columns) {
+  float sum[width] = {};
+  if (group < groups) {
+#pragma unroll 4
     for (std::size_t row = begin + threadIdx.y; row < end; row += sum_rows_at_once) {
-      sum += values[row * columns + column];
+      const FloatGroup<width> more = load<width>(values, row * groups + group);
+      for (int lane = 0; lane < width; ++lane) sum[lane] += more.each[lane];
     }
   }
-  parts[threadIdx.y][threadIdx.x] = sum;
+  for (int lane = 0; lane < width; ++lane) parts[threadIdx.y][threadIdx.x][lane] = sum[lane];
   __syncthreads();
-  if (threadIdx.y != 0 || column >= columns) return;
-  for (unsigned part = 1; part < sum_rows_at_once; ++part) sum += parts[part][threadIdx.x];
-  sums[blockIdx.y * columns + column] = sum;
+  if (threadIdx.y != 0 || group >= groups) return;
+  for (int lane = 0; lane < width; ++lane) {
+    for (unsigned part = 1; part < sum_rows_at_once; ++part) {
+      sum[lane] += parts[part][threadIdx.x][lane];
+    }
+    sums[blockIdx.y * columns + group * width + lane] = sum[lane];
+  }
 }
 
 __global__ void add_up_kernel(AddUp op) {
@@ -330,11 +362,11 @@ void launch(const HiddenBackward& op, cudaStream_t stream) {
 void launch(const Classify& op, cudaStream_t stream) {
   constexpr std::size_t most_floats = 48 * 1024 / sizeof(float);
   const auto stride = static_cast<unsigned>(op.classes | 1);
-  unsigned rows = 128;
+  unsigned rows = most_rows_a_tile;
   while (rows > 1 && rows * stride > most_floats) rows /= 2;
   const auto blocks = static_cast<unsigned>((op.rows + rows - 1) / rows);
-  start("classify", classify_kernel, {blocks, rows, rows * stride * sizeof(float)}, stream, op,
-        stride);
+  start("classify", op.classes == 10 ? classify_kernel<10> : classify_kernel<0>,
+        {blocks, rows, rows * stride * sizeof(float)}, stream, op, stride);
 }
 
 void launch(const SumColumns& op, float* scratch, cudaStream_t stream) {
@@ -344,14 +376,16 @@ void launch(const SumColumns& op, float* scratch, cudaStream_t stream) {
                 std::max<std::size_t>(1, op.rows / fewest_rows_a_chunk), std::size_t{65535}});
   const std::size_t rows_a_chunk = (op.rows + most_chunks - 1) / most_chunks;
   const std::size_t chunks = (op.rows + rows_a_chunk - 1) / rows_a_chunk;
-  const dim3 block(sum_columns_at_once, sum_rows_at_once);
+  const std::size_t width = op.columns % 4 == 0 ? 4 : 1;
+  auto* const kernel = width == 4 ? sum_columns_kernel<4> : sum_columns_kernel<1>;
+  const dim3 block(sum_groups_at_once, sum_rows_at_once);
   const auto across =
-      static_cast<unsigned>((op.columns + sum_columns_at_once - 1) / sum_columns_at_once);
-  start("sum_columns", sum_columns_kernel, {dim3(across, static_cast<unsigned>(chunks)), block},
-        stream, op.values, op.rows, op.columns, rows_a_chunk, chunks == 1 ? op.sums : scratch);
+      static_cast<unsigned>((op.columns / width + sum_groups_at_once - 1) / sum_groups_at_once);
+  start("sum_columns", kernel, {dim3(across, static_cast<unsigned>(chunks)), block}, stream,
+        op.values, op.rows, op.columns, rows_a_chunk, chunks == 1 ? op.sums : scratch);
   if (chunks == 1) return;
-  start("sum_columns, of its chunks", sum_columns_kernel, {dim3(across), block}, stream, scratch,
-        chunks, op.columns, chunks, op.sums);
+  start("sum_columns, of its chunks", kernel, {dim3(across), block}, stream, scratch, chunks,
+        op.columns, chunks, op.sums);
 }
 
 void launch(const AddUp& op, cudaStream_t stream) {

@@ -25,6 +25,7 @@
 #define __global__
 #define __device__
 #define __host__
+#define __launch_bounds__(threads)
 // Static, where it is no declaration: one block runs at a time, and its threads are fibers of one
 // thread.
 #define __shared__ constinit thread_local

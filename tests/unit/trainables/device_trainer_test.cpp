@@ -223,11 +223,11 @@ TEST_CASE("device_trainer: NaN has no class and stays NaN", "[mlp][device]") {
   float loss = 0;
   float hit = 1;
   std::vector<float> row{nan, nan, nan};
-  op.classify_row(row.data(), 0, true, loss, hit);
+  op.classify_row(row.data(), row.data(), 0, true, loss, hit);
   CHECK(hit == 0);
   CHECK(std::isnan(loss));
   row = {nan, 5, 1};
-  op.classify_row(row.data(), 1, true, loss, hit);
+  op.classify_row(row.data(), row.data(), 1, true, loss, hit);
   CHECK(hit == 1);
   CHECK(std::isnan(loss));
 }
@@ -241,7 +241,7 @@ TEST_CASE("device_trainer: large logits do not overflow", "[mlp][device]") {
   float loss = 0;
   float hit = 0;
   std::vector<float> row{1000, 700, 900};
-  op.classify_row(row.data(), 2, true, loss, hit);
+  op.classify_row(row.data(), row.data(), 2, true, loss, hit);
   CHECK(loss == 150.0F);
   CHECK(hit == 0);
   CHECK(row == std::vector<float>{0.25F, 0, -0.25F});

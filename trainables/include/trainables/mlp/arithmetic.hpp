@@ -53,13 +53,12 @@ template <class Scalar>
   return bits < threshold ? Scalar(0) : x * scale;
 }
 
-/// The gradient of the mean cross-entropy of a batch for one logit.
-/// `exponential` is exp(logit - highest logit of the row), `sum` the row's sum of these.
+/// The gradient of the mean cross-entropy of a batch for one logit, whose softmax is `probability`.
+/// `share` is 1 / batch size.
 template <class Scalar>
-[[nodiscard]] TUNE_HOST_DEVICE inline Scalar cross_entropy_gradient(Scalar exponential, Scalar sum,
-                                                                    bool is_label,
-                                                                    Scalar batch_size) {
-  return (exponential / sum - (is_label ? Scalar(1) : Scalar(0))) / batch_size;
+[[nodiscard]] TUNE_HOST_DEVICE inline Scalar cross_entropy_gradient(Scalar probability,
+                                                                    bool is_label, Scalar share) {
+  return (probability - (is_label ? Scalar(1) : Scalar(0))) * share;
 }
 
 /// Momentum as PyTorch has it: velocity = momentum * velocity + gradient, step = lr * velocity.

@@ -87,6 +87,7 @@ template <class Scalar>
                                            Matrix<Scalar>* gradient) {
   if (gradient != nullptr) gradient->resize(logits.rows(), logits.cols());
   RowVector<Scalar> exponentials(logits.cols());
+  const Scalar share = Scalar(1) / static_cast<Scalar>(logits.rows());
   double loss = 0;
   for (Index row = 0; row < logits.rows(); ++row) {
     const Index label = labels[static_cast<std::size_t>(row)];
@@ -99,8 +100,8 @@ template <class Scalar>
     loss += static_cast<double>(std::log(sum) - (logits(row, label) - highest));
     if (gradient == nullptr) continue;
     for (Index column = 0; column < logits.cols(); ++column) {
-      (*gradient)(row, column) = cross_entropy_gradient(exponentials[column], sum, column == label,
-                                                        static_cast<Scalar>(logits.rows()));
+      (*gradient)(row, column) =
+          cross_entropy_gradient(exponentials[column] / sum, column == label, share);
     }
   }
   return loss;

@@ -241,36 +241,48 @@ __global__ void add_up_kernel(AddUp op) {
   }
 }
 
-template <int width>
+// Four at a time; the thread behind the last of them has those that are left.
 __global__ void sgd_kernel(SgdUpdate op) {
   const std::size_t i = thread_index();
-  if (i >= op.count / width) return;
-  FloatGroup<width> parameters = load<width>(op.parameters, i);
-  FloatGroup<width> velocity = load<width>(op.velocity, i);
-  const FloatGroup<width> gradients = load<width>(op.gradients, i);
-  for (int lane = 0; lane < width; ++lane) {
-    op.apply(parameters.each[lane], velocity.each[lane], gradients.each[lane]);
+  const std::size_t groups = op.count / 4;
+  if (i < groups) {
+    FloatGroup<4> parameters = load<4>(op.parameters, i);
+    FloatGroup<4> velocity = load<4>(op.velocity, i);
+    const FloatGroup<4> gradients = load<4>(op.gradients, i);
+    for (int lane = 0; lane < 4; ++lane) {
+      op.apply(parameters.each[lane], velocity.each[lane], gradients.each[lane]);
+    }
+    store<4>(op.parameters, i, parameters);
+    store<4>(op.velocity, i, velocity);
+  } else if (i == groups) {
+    for (std::size_t k = groups * 4; k < op.count; ++k) {
+      op.apply(op.parameters[k], op.velocity[k], op.gradients[k]);
+    }
   }
-  store<width>(op.parameters, i, parameters);
-  store<width>(op.velocity, i, velocity);
 }
 
-template <int width>
 __global__ void adam_kernel(AdamUpdate op) {
   const std::size_t i = thread_index();
-  if (i >= op.count / width) return;
+  const std::size_t groups = op.count / 4;
+  if (i > groups) return;
   const AdamStep<float> step = op.step();
-  FloatGroup<width> parameters = load<width>(op.parameters, i);
-  FloatGroup<width> mean = load<width>(op.mean, i);
-  FloatGroup<width> square = load<width>(op.square, i);
-  const FloatGroup<width> gradients = load<width>(op.gradients, i);
-  for (int lane = 0; lane < width; ++lane) {
-    adam_update(parameters.each[lane], mean.each[lane], square.each[lane], gradients.each[lane],
-                step);
+  if (i < groups) {
+    FloatGroup<4> parameters = load<4>(op.parameters, i);
+    FloatGroup<4> mean = load<4>(op.mean, i);
+    FloatGroup<4> square = load<4>(op.square, i);
+    const FloatGroup<4> gradients = load<4>(op.gradients, i);
+    for (int lane = 0; lane < 4; ++lane) {
+      adam_update(parameters.each[lane], mean.each[lane], square.each[lane], gradients.each[lane],
+                  step);
+    }
+    store<4>(op.parameters, i, parameters);
+    store<4>(op.mean, i, mean);
+    store<4>(op.square, i, square);
+    return;
   }
-  store<width>(op.parameters, i, parameters);
-  store<width>(op.mean, i, mean);
-  store<width>(op.square, i, square);
+  for (std::size_t k = groups * 4; k < op.count; ++k) {
+    adam_update(op.parameters[k], op.mean[k], op.square[k], op.gradients[k], step);
+  }
 }
 
 __global__ void advance_kernel(std::uint32_t* counter) { ++*counter; }
@@ -392,30 +404,12 @@ void launch(const AddUp& op, cudaStream_t stream) {
   start("add_up", add_up_kernel, {1}, stream, op);
 }
 
-// The last few, where the number is no multiple of four, one by one.
 void launch(const SgdUpdate& op, cudaStream_t stream) {
-  start("sgd", sgd_kernel<4>, {blocks_for(op.count / 4)}, stream, op);
-  SgdUpdate rest = op;
-  rest.count = op.count % 4;
-  const std::size_t done = op.count - rest.count;
-  if (rest.count == 0) return;
-  rest.parameters += done;
-  rest.velocity += done;
-  rest.gradients += done;
-  start("sgd, of the rest", sgd_kernel<1>, {1}, stream, rest);
+  start("sgd", sgd_kernel, {blocks_for(op.count / 4 + 1)}, stream, op);
 }
 
 void launch(const AdamUpdate& op, cudaStream_t stream) {
-  start("adam", adam_kernel<4>, {blocks_for(op.count / 4)}, stream, op);
-  AdamUpdate rest = op;
-  rest.count = op.count % 4;
-  const std::size_t done = op.count - rest.count;
-  if (rest.count == 0) return;
-  rest.parameters += done;
-  rest.mean += done;
-  rest.square += done;
-  rest.gradients += done;
-  start("adam, of the rest", adam_kernel<1>, {1}, stream, rest);
+  start("adam", adam_kernel, {blocks_for(op.count / 4 + 1)}, stream, op);
 }
 
 void launch_advance(std::uint32_t* counter, cudaStream_t stream) {

@@ -132,7 +132,7 @@ class KernelBench {
 
   void measure_gather() {
     constexpr std::size_t features = 784;
-    constexpr std::size_t images = 60'000;
+    const std::size_t images = std::min(std::size_t{60'000}, fitting_bytes() / features);
     const std::size_t rows = rows_ / 2;
     Array<std::uint8_t> pixels(images * features, 7);
     Array<std::uint8_t> labels(images, 3);

@@ -284,9 +284,12 @@ std::optional<std::vector<GpuProcess>> GpuLibrary::processes(const std::string& 
   std::vector<std::string> ignored;
   for (const Implementation::Found& found : implementation_->all(ignored)) {
     if (found.whole.gpu.uuid == uuid) return implementation_->processes(found.whole.device);
-    // Who is not root may ask for an instance, but not for all of a divided GPU.
+    // Who is not root may ask for an instance, but not for all of a divided GPU; the host of
+    // virtual GPUs the other way round.
     for (const Implementation::Part& part : found.instances) {
-      if (part.gpu.uuid == uuid) return implementation_->processes(part.device);
+      if (part.gpu.uuid != uuid) continue;
+      auto of_instance = implementation_->processes(part.device);
+      return of_instance ? of_instance : implementation_->processes(found.whole.device);
     }
   }
   return std::nullopt;

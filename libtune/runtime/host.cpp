@@ -50,16 +50,20 @@ void check_gpus(double gpus, const GpuFindings& findings,
   }
 }
 
+std::vector<std::string> uuids_of(const GpuFindings& findings) {
+  std::vector<std::string> uuids;
+  for (const Gpu& gpu : findings.gpus) uuids.push_back(gpu.uuid);
+  return uuids;
+}
+
 // NVML takes its time to start, and a GPU may be lost meanwhile: so it is asked once.
 std::vector<std::string> settle_gpus(LocalResources& local) {
-  std::vector<std::string> uuids;
-  if (local.gpus == 0) return uuids;
+  if (local.gpus == 0) return {};
   const std::vector<std::string> environment = program_environment();
   const GpuFindings findings = GpuLibrary().find(environment);
   if (local.gpus > 0) check_gpus(local.gpus, findings, environment);
   if (local.gpus < 0) local.gpus = static_cast<double>(findings.gpus.size());
-  for (const Gpu& gpu : findings.gpus) uuids.push_back(gpu.uuid);
-  return uuids;
+  return uuids_of(findings);
 }
 
 std::string discovered_text(const std::string& name, std::int64_t amount) {
@@ -85,6 +89,8 @@ LocalMachine local_machine(LocalResources local) {
   }
   return {ResourceAmounts(local), std::move(gpus)};
 }
+
+std::vector<std::string> found_gpus() { return uuids_of(GpuLibrary().find(program_environment())); }
 
 std::string explain_capacity(const LocalResources& local, const ResourceAmounts& request) {
   const UsableMachine machine = usable_machine();

@@ -50,6 +50,7 @@ class NodeProcess {
   static constexpr std::chrono::milliseconds longest_pause{2000};
 
   [[nodiscard]] NodeIntroduction introduce() const;
+  void look_for_gpus_again();
   /// Connects, and serves until it is over; without a driver at once.
   [[nodiscard]] NodeSessionOver serve_driver();
   [[nodiscard]] NodeSessionOver serve_gate(caf::actor_system& system, DriverConnection connection,
@@ -65,12 +66,13 @@ class NodeProcess {
   void wait_for_driver(const std::string& reason);
 
   NodeOptions options_;
-  const LocalMachine machine_;
+  LocalMachine machine_;
   NodeIntroduction introduction_;
   const std::shared_ptr<ScratchDirectory> scratch_;  // with the session that runs
   std::vector<KeptDirectory> kept_;                  // there, from the one before
   std::string waiting_reason_;                       // that was told last
   std::chrono::milliseconds pause_ = first_pause;
+  bool has_served_ = false;
   std::mutex mutex_;  // guards all below
   std::condition_variable has_signal_;
   int signal_ = 0;
@@ -98,6 +100,13 @@ NodeIntroduction NodeProcess::introduce() const {
   node.trainables = trainable_names();
   node.experiment = options_.experiment;
   return node;
+}
+
+// While it waited somebody may have divided a GPU anew: as many, by other names.
+void NodeProcess::look_for_gpus_again() {
+  if (machine_.gpus.empty()) return;
+  std::vector<std::string> now = found_gpus();
+  if (now.size() == machine_.gpus.size()) machine_.gpus = std::move(now);
 }
 
 void NodeProcess::on_signal(int signal) {
@@ -197,6 +206,7 @@ NodeSessionOver NodeProcess::serve_driver() {
   }
   waiting_reason_.clear();
   pause_ = first_pause;
+  if (std::exchange(has_served_, true)) look_for_gpus_again();
   return serve_gate(system, std::move(*connection), stage);
 }
 

@@ -34,7 +34,7 @@ std::vector<float> random_floats(std::size_t count, std::uint64_t key, double fr
 /// The same arrays on two devices.
 class Pair {
  public:
-  explicit Pair(bool uses_cublas = true)
+  explicit Pair(bool uses_cublas = false)
       : gpu_(make_cuda_device(0, uses_cublas)), host_(std::make_shared<test::HostDevice>()) {}
 
   template <class T>

@@ -15,7 +15,7 @@ alignas(16) constinit thread_local float tile[48 * 1024 / sizeof(float)];
 
 [[maybe_unused]] const bool is_ready = [] {
   fake_cuda::set_dynamic_shared([] { return std::as_writable_bytes(std::span(tile)); });
-  setenv("TUNE_CUBLAS_LIBRARY", TUNE_FAKE_CUBLAS, /*overwrite=*/0);
+  setenv("TUNE_CUBLAS_LIBRARY", TUNE_FAKE_CUBLAS, /*overwrite=*/1);
   return true;
 }();
 

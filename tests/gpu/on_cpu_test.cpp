@@ -1,6 +1,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,13 +28,23 @@ Config network_of(int hidden) {
 /// Of the environment, as long as it lives.
 class Variable {
  public:
-  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-  ~Variable() { ::unsetenv(name_); }
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
+  }
+  ~Variable() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
 
  private:
   const char* name_;
+  std::optional<std::string> before_;
 };
 
 TrialContext context_on(int gpu) {
@@ -120,10 +132,28 @@ __global__ void half_wait(std::uint32_t* counter) {
   ++*counter;
 }
 
+constinit thread_local float shared[64];
+
+__global__ void write_shared() { shared[threadIdx.x] = 1; }
+
+TEST_CASE("on the CPU: a kernel has no more shared memory than was asked for", "[gpu]") {
+  const auto before =
+      fake_cuda::set_dynamic_shared([] { return std::as_writable_bytes(std::span(shared)); });
+  const std::size_t asked = GENERATE(0, 31, 32);
+  cudaLaunchConfig_t config{};
+  config.blockDim = 32;
+  config.dynamicSmemBytes = asked * sizeof(float);
+  CHECK(cudaLaunchKernelEx(&config, write_shared) == cudaSuccess);
+  CHECK((cudaDeviceSynchronize() == cudaSuccess) == (asked == 32));
+  fake_cuda::forget_failure();
+  (void)fake_cuda::set_dynamic_shared(before);
+}
+
 TEST_CASE("on the CPU: a kernel that fails shows at the next wait, and in all that follows",
           "[gpu]") {
   const std::shared_ptr<Device> device = make_cuda_device(0);
   DeviceArray<std::uint32_t> counter(*device, 1);
+  CHECK(counter.download() == std::vector<std::uint32_t>{0});
   cudaLaunchConfig_t config{};
   config.blockDim = 32;
   CHECK(cudaLaunchKernelEx(&config, half_wait, counter.data()) == cudaSuccess);

@@ -1,4 +1,5 @@
-# cmake -D WAY=<installed|embedded|plugin> -D SOURCES= -D BUILD= -D FOLDER= -D COMPILER= -P check.cmake
+# cmake -D WAY=<installed|embedded|plugin> -D SOURCES= -D BUILD= -D FOLDER= -D COMPILER= -D CUDA=<bool>
+#       -P check.cmake
 #
 # installed: installs the build into a prefix, moves that elsewhere, builds the project with
 #            find_package(tune) and runs it.
@@ -30,7 +31,7 @@ if(NOT WAY STREQUAL "embedded")
   file(GLOB_RECURSE package "${FOLDER}/prefix/*.cmake")
   foreach(path IN LISTS package)
     file(READ "${path}" text)
-    foreach(word IN ITEMS "${SOURCES}" "${BUILD}" "${FOLDER}" "CAF::" "Eigen3::" "ZLIB::" "Boost" "libcaf")
+    foreach(word IN ITEMS "${SOURCES}" "${BUILD}" "${FOLDER}" "CAF::" "CUDA::" "Eigen3::" "ZLIB::" "Boost" "libcaf")
       string(FIND "${text}" "${word}" at)
       if(NOT at EQUAL -1)
         message(FATAL_ERROR "${path} names ${word}, which its users may not have")
@@ -81,6 +82,6 @@ execute_process(COMMAND "${build}/stranger" WORKING_DIRECTORY "${build}" RESULT_
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "the stranger's program ended with ${result}")
 endif()
-if(EXISTS "${build}/gpu_stranger")
+if(CUDA AND WAY STREQUAL "installed")
   run("${build}/gpu_stranger")
 endif()

@@ -382,10 +382,11 @@ void launch(const Classify& op, cudaStream_t stream) {
 }
 
 void launch(const SumColumns& op, float* scratch, cudaStream_t stream) {
-  constexpr std::size_t fewest_rows_a_chunk = 128;
+  constexpr std::size_t fewest_rows_a_chunk = 32;
+  // Not too many: one block adds up those of a column.
   const std::size_t most_chunks =
       std::min({std::max<std::size_t>(1, column_sums_scratch / op.columns),
-                std::max<std::size_t>(1, op.rows / fewest_rows_a_chunk), std::size_t{65535}});
+                std::max<std::size_t>(1, op.rows / fewest_rows_a_chunk), std::size_t{512}});
   const std::size_t rows_a_chunk = (op.rows + most_chunks - 1) / most_chunks;
   const std::size_t chunks = (op.rows + rows_a_chunk - 1) / rows_a_chunk;
   const std::size_t width = op.columns % 4 == 0 ? 4 : 1;

@@ -5,12 +5,17 @@
 /// played. It is as unfriendly as a real one may be:
 ///
 /// - Streams do nothing until somebody waits for them, and nothing for one another.
-/// - Blocks, and threads between two barriers, run in an order that differs from launch to launch.
+/// - Blocks, and threads between two barriers, run in an order that differs from launch to launch
+///   (TUNE_TEST_SEED draws others).
 /// - Device memory is garbage at first, cannot be touched by the host, and ends at a page that
 ///   nobody may touch.
-/// - A block of which some threads end and others wait, and what may not be called while a stream
-/// is
-///   recorded, are errors.
+/// - A block of which some threads end and others wait (newer GPUs allow it), and what may not be
+///   called while a stream is recorded, are errors. Dynamic shared memory is garbage at first, too,
+///   and nothing may be written behind it.
+///
+/// It does not see updates that get lost because threads or blocks make them at the same time, what
+/// is read from static shared memory that nobody wrote (zeros, or what the block before left), and
+/// reads of up to 255 bytes behind a piece of memory (not numbers).
 ///
 /// There are two of them (FAKE_CUDA_DEVICES: 0 to 2) with 8 GiB each (FAKE_CUDA_MIB).
 ///
@@ -136,8 +141,9 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
 [[nodiscard]] bool is_recorded(cudaStream_t stream);
 
 /// For those who compile kernels: where the dynamic shared memory of this thread's kernels lies.
-/// Kernels write no further than what their launch asked for.
-void set_dynamic_shared(std::function<std::span<std::byte>()> memory);
+/// Kernels write no further than what their launch asked for. Returns where it lay before.
+std::function<std::span<std::byte>()> set_dynamic_shared(
+    std::function<std::span<std::byte>()> memory);
 
 /// Pieces of memory, streams, events and graphs that were made and not destroyed.
 [[nodiscard]] std::size_t live_objects();

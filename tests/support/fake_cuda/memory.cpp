@@ -1,6 +1,7 @@
 #include "memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +11,7 @@
 namespace fake_cuda {
 namespace {
 
-constexpr std::size_t page = 4096;
+const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 constexpr std::size_t alignment = 256;  // as cudaMalloc() has it
 constexpr std::byte garbage{0xff};      // as a float, not a number
 

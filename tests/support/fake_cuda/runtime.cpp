@@ -94,6 +94,11 @@ class Runtime {
     return failure;
   }
 
+  void drop_all() {
+    for (FakeStream& stream : default_streams_) stream.queue.clear();
+    for (FakeStream* const stream : streams) stream->queue.clear();
+  }
+
   void run_kernel(const cudaLaunchConfig_t& config, const Operation& thread) {
     const std::size_t blocks = std::size_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
     std::vector<std::uint32_t> order(blocks);
@@ -114,13 +119,19 @@ class Runtime {
   /// False as well where it wrote to more shared memory than it was given.
   bool run_block(const cudaLaunchConfig_t& config, const Operation& thread) {
     constexpr std::byte garbage{0xff};
-    const std::span<std::byte> shared = dynamic_shared ? dynamic_shared() : std::span<std::byte>();
+    constexpr std::size_t looked_at = 4096;  // behind it
+    std::span<std::byte> shared = dynamic_shared ? dynamic_shared() : std::span<std::byte>();
     if (config.dynamicSmemBytes > shared.size()) return false;
-    if (config.dynamicSmemBytes > 0) std::fill(shared.begin(), shared.end(), garbage);
+    shared = shared.first(std::min(shared.size(), config.dynamicSmemBytes + looked_at));
+    std::fill(shared.begin(), shared.end(), garbage);
     if (!block.run(config.blockDim, thread, chance_)) return false;
-    if (config.dynamicSmemBytes == 0) return true;
     const std::span<std::byte> behind = shared.subspan(config.dynamicSmemBytes);
     return std::all_of(behind.begin(), behind.end(), [](std::byte b) { return b == garbage; });
+  }
+
+  static unsigned seed() {
+    const char* const given = std::getenv("TUNE_TEST_SEED");
+    return given == nullptr ? 1U : static_cast<unsigned>(std::strtoul(given, nullptr, 10)) | 1U;
   }
 
   static std::array<FakeStream, most_devices> make_default_streams() {
@@ -130,7 +141,7 @@ class Runtime {
   }
 
   std::array<FakeStream, most_devices> default_streams_ = make_default_streams();
-  fake_cuda::BlockRunner::Chance chance_;
+  fake_cuda::BlockRunner::Chance chance_{seed()};
 };
 
 Runtime& runtime() {
@@ -190,9 +201,10 @@ bool is_recorded(cudaStream_t stream) {
   return found != nullptr && found->recording != nullptr;
 }
 
-void set_dynamic_shared(std::function<std::span<std::byte>()> memory) {
+std::function<std::span<std::byte>()> set_dynamic_shared(
+    std::function<std::span<std::byte>()> memory) {
   const Lock lock(runtime().mutex);
-  runtime().dynamic_shared = std::move(memory);
+  return std::exchange(runtime().dynamic_shared, std::move(memory));
 }
 
 std::size_t live_objects() {
@@ -204,6 +216,7 @@ std::size_t live_objects() {
 
 void forget_failure() {
   const Lock lock(runtime().mutex);
+  runtime().drop_all();
   runtime().failure = cudaSuccess;
 }
 
@@ -262,7 +275,7 @@ cudaError_t cudaDeviceSynchronize() {
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   const Lock lock(runtime().mutex);
   *total = fake_cuda::Memory::bytes_of_device();
-  *free = *total - runtime().memory.used(Runtime::current_device());
+  *free = *total - std::min(*total, runtime().memory.used(Runtime::current_device()));
   return cudaSuccess;
 }
 
@@ -320,7 +333,10 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     return fake_cuda::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
   }
   // What is played is memory of the host that is not pinned.
-  if (fake_cuda::is_recorded(stream)) return cudaErrorStreamCaptureUnsupported;
+  if (fake_cuda::is_recorded(stream)) {
+    stream->is_spoilt = true;
+    return cudaErrorStreamCaptureUnsupported;
+  }
   if (kind == cudaMemcpyDeviceToHost) {
     return fake_cuda::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
   }

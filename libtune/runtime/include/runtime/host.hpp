@@ -29,6 +29,9 @@ struct LocalMachine {
 /// than CUDA_VISIBLE_DEVICES lists, if it is set.
 [[nodiscard]] LocalMachine local_machine(LocalResources local);
 
+/// The UUIDs alone, as they are now.
+[[nodiscard]] std::vector<std::string> found_gpus();
+
 /// For people: how that was found which `local` leaves open and `request` asks too much of, such as
 /// "8 cores in this process's affinity, 1.5 cpu by /sys/fs/cgroup/cpu.max"; empty if there is none.
 [[nodiscard]] std::string explain_capacity(const LocalResources& local,

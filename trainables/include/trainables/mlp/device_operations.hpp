@@ -109,7 +109,7 @@ struct Classify {
                                      bool wants_gradient, float& loss, float& hit) const {
     const float of_label = row_logits[label] + biases[label];
     const auto count = static_cast<std::uint32_t>(classes);
-    std::uint32_t best = count;  // a row of NaN has none
+    std::uint32_t best = count;  // a row without a number above -infinity has none
     float highest = -INFINITY;
     for (std::uint32_t c = 0; c < count; ++c) {
       row[c] = row_logits[c] + biases[c];

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <Eigen/Core>
@@ -107,16 +108,19 @@ template <class Scalar>
   return loss;
 }
 
-/// How many rows have their highest logit at the label. A row of NaN has none.
+/// How many rows have their highest logit at the label. A row without a number above -infinity has
+/// none.
 template <class Scalar>
 [[nodiscard]] std::int64_t count_correct(const Matrix<Scalar>& logits,
                                          std::span<const std::uint8_t> labels) {
   std::int64_t correct = 0;
   for (Index row = 0; row < logits.rows(); ++row) {
     Index best = -1;
+    Scalar highest = -std::numeric_limits<Scalar>::infinity();
     for (Index column = 0; column < logits.cols(); ++column) {
-      const Scalar value = logits(row, column);
-      if (!std::isnan(value) && (best < 0 || value > logits(row, best))) best = column;
+      if (!(logits(row, column) > highest)) continue;
+      best = column;
+      highest = logits(row, column);
     }
     if (best == labels[static_cast<std::size_t>(row)]) ++correct;
   }

@@ -268,7 +268,7 @@ TEST_CASE("gpu: sums of columns, twice the same bits", "[gpu]") {
 
 TEST_CASE("gpu: updates of sgd and adam", "[gpu]") {
   NEEDS_GPU;
-  for (const std::size_t count : {1UL, 3UL, 4UL, 1001UL, 100480UL}) {
+  for (const std::size_t count : {1UL, 3UL, 4UL, 1001UL, 1026UL, 100480UL}) {
     INFO(count);
     Pair pair;
     const auto gradients = pair.put(random_floats(count, 1));

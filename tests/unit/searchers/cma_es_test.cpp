@@ -133,7 +133,8 @@ TEST_CASE("SE-06: integers at the edges stay in range, and their values are lear
   }
   CHECK(rig.best(loss) == 0);
   // The places in its state are the centres of the values.
-  for (const Json& member : rig.source().save().at("searcher").at("members")) {
+  const Json saved = rig.source().save();
+  for (const Json& member : saved.at("searcher").at("members")) {
     const auto place = member.at(1).get<std::vector<double>>();
     CHECK(place[0] * 16 - std::floor(place[0] * 16) == Approx(0.5));
     CHECK(place[1] * 2 - std::floor(place[1] * 2) == Approx(0.5));

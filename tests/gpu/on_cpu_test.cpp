@@ -1,7 +1,5 @@
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +9,7 @@
 
 #include <tune/trainables/cuda_mlp.hpp>
 
+#include "support/environment_variable.hpp"
 #include "support/skip.hpp"
 #include "trainables/cuda/cuda_device.hpp"
 #include "trainables/mlp/device.hpp"
@@ -24,28 +23,6 @@ bool has_data() { return std::filesystem::exists(std::string(fashion_mnist_folde
 Config network_of(int hidden) {
   return Config({{"hidden", {hidden}}, {"batch_size", 512}, {"validation_images", 50'000}});
 }
-
-/// Of the environment, as long as it lives.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    ::setenv(name, value, 1);
-  }
-  ~Variable() {
-    if (before_) {
-      ::setenv(name_, before_->c_str(), 1);
-    } else {
-      ::unsetenv(name_);
-    }
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 TrialContext context_on(int gpu) {
   TrialContext context;
@@ -77,7 +54,7 @@ TEST_CASE("on the CPU: neither does one for which there is too little memory", "
   if (!has_data()) return test::skip_test("package dataset-fashion-mnist is not installed");
   const std::size_t before = fake_cuda::live_objects();
   {
-    const Variable little("FAKE_CUDA_MIB", "64");
+    const test::EnvironmentVariable little("FAKE_CUDA_MIB", "64");
     CHECK_THROWS_WITH(trial_on(0, network_of(8192)),
                       Catch::Contains("cuda: cudaMalloc of 26050600 bytes, where ") &&
                           Catch::Contains(" of 67108864 are free: ") &&
@@ -103,7 +80,7 @@ TEST_CASE("on the CPU: trials on two GPUs take turns in one thread", "[gpu]") {
 }
 
 TEST_CASE("on the CPU: no GPU, and the reason", "[gpu]") {
-  const Variable none("FAKE_CUDA_DEVICES", "0");
+  const test::EnvironmentVariable none("FAKE_CUDA_DEVICES", "0");
   CHECK(cuda_devices().count == 0);
   CHECK(cuda_devices().reason == "no GPU that this process may see");
 }

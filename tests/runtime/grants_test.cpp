@@ -25,6 +25,7 @@
 #include <tune/tune_run.hpp>
 
 #include "process_experiment.hpp"
+#include "support/environment_variable.hpp"
 #include "support/fake_gpus.hpp"
 #include "support/skip.hpp"
 
@@ -136,10 +137,8 @@ TEST_CASE("a trial runs on the cores of its grant, with as many threads", "[gran
 TEST_CASE("a thread count of the user's own stays", "[grants]") {
   const TemporaryFolder folder;
   Experiment experiment = grant_experiment(folder);
-  ::setenv("OMP_NUM_THREADS", "7", 1);
-  const Metrics metrics = shown(experiment);
-  ::unsetenv("OMP_NUM_THREADS");
-  CHECK(metrics.at("openmp") == MetricValue("7"));
+  const EnvironmentVariable threads("OMP_NUM_THREADS", "7");
+  CHECK(shown(experiment).at("openmp") == MetricValue("7"));
 }
 
 TEST_CASE("nobody is pinned where more is offered than there is", "[grants]") {
@@ -166,10 +165,8 @@ TEST_CASE("devices and custom resources reach the process", "[grants]") {
   }
   SECTION("out of those that the program may use itself") {
     experiment.resources.gpu = 1;
-    ::setenv("CUDA_VISIBLE_DEVICES", "5,GPU-abc", 1);
-    const Metrics metrics = shown(experiment);
-    ::unsetenv("CUDA_VISIBLE_DEVICES");
-    CHECK(metrics.at("devices") == MetricValue("5"));
+    const EnvironmentVariable devices("CUDA_VISIBLE_DEVICES", "5,GPU-abc");
+    CHECK(shown(experiment).at("devices") == MetricValue("5"));
   }
 }
 

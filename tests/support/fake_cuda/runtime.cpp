@@ -1,18 +1,17 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <set>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "block.hpp"
 #include "cuda_runtime.h"
+#include "kernel.hpp"
 #include "memory.hpp"
 
 using Operation = std::function<void()>;
@@ -45,12 +44,11 @@ class Runtime {
 
   std::recursive_mutex mutex;
   fake_cuda::Memory memory;
-  fake_cuda::BlockRunner block;
+  fake_cuda::KernelRunner kernels;
   std::set<FakeStream*> streams;
   std::set<FakeEvent*> events;
   std::set<FakeGraph*> graphs;
   std::set<FakeGraphExec*> executables;
-  std::function<std::span<std::byte>()> dynamic_shared;
   cudaError_t failure = cudaSuccess;  // stays
 
   [[nodiscard]] FakeStream* find(FakeStream* stream) {
@@ -99,41 +97,7 @@ class Runtime {
     for (FakeStream* const stream : streams) stream->queue.clear();
   }
 
-  void run_kernel(const cudaLaunchConfig_t& config, const Operation& thread) {
-    const std::size_t blocks = std::size_t{config.gridDim.x} * config.gridDim.y * config.gridDim.z;
-    std::vector<std::uint32_t> order(blocks);
-    std::iota(order.begin(), order.end(), 0U);
-    std::shuffle(order.begin(), order.end(), chance_);
-    gridDim = config.gridDim;
-    blockDim = config.blockDim;
-    for (const std::uint32_t i : order) {
-      blockIdx = {i % gridDim.x, i / gridDim.x % gridDim.y, i / gridDim.x / gridDim.y};
-      if (!run_block(config, thread)) {
-        failure = cudaErrorLaunchFailure;
-        return;
-      }
-    }
-  }
-
  private:
-  /// False as well where it wrote to more shared memory than it was given.
-  bool run_block(const cudaLaunchConfig_t& config, const Operation& thread) {
-    constexpr std::byte garbage{0xff};
-    constexpr std::size_t looked_at = 4096;  // behind it
-    std::span<std::byte> shared = dynamic_shared ? dynamic_shared() : std::span<std::byte>();
-    if (config.dynamicSmemBytes > shared.size()) return false;
-    shared = shared.first(std::min(shared.size(), config.dynamicSmemBytes + looked_at));
-    std::fill(shared.begin(), shared.end(), garbage);
-    if (!block.run(config.blockDim, thread, chance_)) return false;
-    const std::span<std::byte> behind = shared.subspan(config.dynamicSmemBytes);
-    return std::all_of(behind.begin(), behind.end(), [](std::byte b) { return b == garbage; });
-  }
-
-  static unsigned seed() {
-    const char* const given = std::getenv("TUNE_TEST_SEED");
-    return given == nullptr ? 1U : static_cast<unsigned>(std::strtoul(given, nullptr, 10)) | 1U;
-  }
-
   static std::array<FakeStream, most_devices> make_default_streams() {
     std::array<FakeStream, most_devices> made;
     for (int device = 0; device < most_devices; ++device) made[device].device = device;
@@ -141,7 +105,6 @@ class Runtime {
   }
 
   std::array<FakeStream, most_devices> default_streams_ = make_default_streams();
-  fake_cuda::BlockRunner::Chance chance_{seed()};
 };
 
 Runtime& runtime() {
@@ -160,7 +123,7 @@ cudaError_t destroy(std::set<T*>& owned, T* handle) {
 
 }  // namespace
 
-void __syncthreads() { runtime().block.wait(); }
+void __syncthreads() { runtime().kernels.wait(); }
 
 namespace fake_cuda {
 
@@ -191,8 +154,9 @@ cudaError_t launch(const cudaLaunchConfig_t& config, Operation thread) {
   if (stream == nullptr || stream->device != Runtime::current_device()) {
     return cudaErrorInvalidResourceHandle;
   }
-  return enqueue(config.stream,
-                 [config, thread = std::move(thread)] { runtime().run_kernel(config, thread); });
+  return enqueue(config.stream, [config, thread = std::move(thread)] {
+    if (!runtime().kernels.run(config, thread)) runtime().failure = cudaErrorLaunchFailure;
+  });
 }
 
 bool is_recorded(cudaStream_t stream) {
@@ -204,7 +168,7 @@ bool is_recorded(cudaStream_t stream) {
 std::function<std::span<std::byte>()> set_dynamic_shared(
     std::function<std::span<std::byte>()> memory) {
   const Lock lock(runtime().mutex);
-  return std::exchange(runtime().dynamic_shared, std::move(memory));
+  return std::exchange(runtime().kernels.dynamic_shared, std::move(memory));
 }
 
 std::size_t live_objects() {

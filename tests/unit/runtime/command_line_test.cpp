@@ -1,6 +1,5 @@
 #include "runtime/command_line.hpp"
 
-#include <cstdlib>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -10,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/experiment_setup.hpp"
+#include "support/environment_variable.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::runtime {
@@ -72,17 +72,10 @@ TEST_CASE("each option sets its field", "[command_line]") {
 }
 
 TEST_CASE("GPUs are within those that CUDA may see", "[command_line]") {
-  const char* before = std::getenv("CUDA_VISIBLE_DEVICES");
-  const std::string kept = before != nullptr ? before : "";
-  ::setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
+  const test::EnvironmentVariable devices("CUDA_VISIBLE_DEVICES", "0,1");
   CHECK(experiment_of({"--tune-gpus=2"}).local.gpus == 2);
   CHECK_THAT(command_line_refusal({"--tune-gpus=3"}),
              Contains("--tune-gpus is \"3\": local.gpus is 3, but CUDA_VISIBLE_DEVICES lists 2"));
-  if (before != nullptr) {
-    ::setenv("CUDA_VISIBLE_DEVICES", kept.c_str(), 1);
-  } else {
-    ::unsetenv("CUDA_VISIBLE_DEVICES");
-  }
 }
 
 TEST_CASE("what is not given stays as the program has it", "[command_line]") {

@@ -1,6 +1,5 @@
 #include "runtime/experiment_setup.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,7 +15,7 @@
 #include <tune/searchers/random.hpp>
 
 #include "runtime/experiment_directory.hpp"
-#include "runtime/grant_environment.hpp"
+#include "support/environment_variable.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::runtime {
@@ -248,17 +247,10 @@ TEST_CASE("RS-01: a request larger than what was discovered is refused with what
 }
 
 TEST_CASE("more GPUs than CUDA may see here are refused", "[experiment_setup]") {
-  const std::optional<std::string> before =
-      environment_value(program_environment(), "CUDA_VISIBLE_DEVICES");
-  REQUIRE(::setenv("CUDA_VISIBLE_DEVICES", "3,5", 1) == 0);
+  const test::EnvironmentVariable devices("CUDA_VISIBLE_DEVICES", "3,5");
   CHECK(refusal([](Experiment& e) { e.local.gpus = 2; }) == "nothing was refused");
   CHECK_THAT(refusal([](Experiment& e) { e.local.gpus = 3; }),
              Contains("local.gpus is 3, but CUDA_VISIBLE_DEVICES lists 2 devices"));
-  if (before) {
-    ::setenv("CUDA_VISIBLE_DEVICES", before->c_str(), 1);
-  } else {
-    ::unsetenv("CUDA_VISIBLE_DEVICES");
-  }
 }
 
 TEST_CASE("RS-04: a custom resource that no node offers is refused by its name", "[RS-04]") {
@@ -312,9 +304,7 @@ TEST_CASE("worker processes are refused where they cannot be", "[experiment_setu
 TEST_CASE("a storage path is a path, a file URI, or begins at home", "[experiment_setup]") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
-  const char* home = std::getenv("HOME");
-  const std::string before = home != nullptr ? home : "";
-  ::setenv("HOME", path.c_str(), 1);
+  const test::EnvironmentVariable home("HOME", path);
   const auto path_of_run = [](const std::string& storage_path) {
     Experiment experiment = experiment_on_threads();
     experiment.storage_path = storage_path;
@@ -332,15 +322,14 @@ TEST_CASE("a storage path is a path, a file URI, or begins at home", "[experimen
   CHECK(path_of_run("file://" + path + "/a+b~c") == folder.path() / "a+b~c" / "run");
   CHECK(path_of_run(path + "/a%20b") == folder.path() / "a%20b" / "run");  // not a URI
   CHECK(path_of_run("~/d") == folder.path() / "d" / "run");
-  ::unsetenv("TUNE_STORAGE_PATH");
+  const char* const variable = "TUNE_STORAGE_PATH";
+  const test::EnvironmentVariable unset(variable, std::nullopt);
   CHECK(path_of_run("") == folder.path() / "tune_results" / "run");
-  ::setenv("TUNE_STORAGE_PATH", "~/elsewhere", 1);
+  const test::EnvironmentVariable elsewhere(variable, "~/elsewhere");
   CHECK(path_of_run("") == folder.path() / "elsewhere" / "run");
   CHECK(path_of_run("~/d") == folder.path() / "d" / "run");
-  ::setenv("TUNE_STORAGE_PATH", "s3://bucket", 1);
+  const test::EnvironmentVariable bucket(variable, "s3://bucket");
   CHECK_THROWS_WITH(path_of_run(""), Contains("TUNE_STORAGE_PATH \"s3://bucket\""));
-  ::unsetenv("TUNE_STORAGE_PATH");
-  ::setenv("HOME", before.c_str(), 1);
 }
 
 TEST_CASE("a directory with files of others in it is left alone", "[experiment_setup]") {

@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +15,7 @@
 
 #include "runtime/experiment_setup.hpp"
 #include "store/directory_lock.hpp"
+#include "support/environment_variable.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::runtime {
@@ -236,17 +236,16 @@ TEST_CASE("a run has its directory for itself as long as it is open", "[track]")
 
 TEST_CASE("the environment may name the run", "[track]") {
   const Runs runs;
-  ::setenv("TUNE_RUN", "named", 1);
+  const test::EnvironmentVariable named("TUNE_RUN", "named");
   track::init({.storage_path = runs.folder().string()});
   CHECK(track::context().experiment_name == "named");
   track::finish();
   runs.init();  // a name that is given counts
   CHECK(track::context().experiment_name == "run");
   track::finish();
-  ::setenv("TUNE_RUN", "a/b", 1);
+  const test::EnvironmentVariable wrong("TUNE_RUN", "a/b");
   CHECK_THAT(resume_refusal([&] { track::init({.storage_path = runs.folder().string()}); }),
              Contains("TUNE_RUN: name \"a/b\""));
-  ::unsetenv("TUNE_RUN");
 }
 
 }  // namespace

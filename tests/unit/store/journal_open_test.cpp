@@ -1,7 +1,5 @@
 // Which journals can be made and opened, and in which mode.
 
-#include <cstdlib>
-#include <optional>
 #include <string>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -10,6 +8,7 @@
 #include "journal_samples.hpp"
 #include "store/journal.hpp"
 #include "store/journal_reader.hpp"
+#include "support/environment_variable.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::store {
@@ -122,45 +121,23 @@ TEST_CASE("a journal changes its mode when it is opened in another", "[journal]"
   CHECK(test::count_whole_events(JournalReader(folder.path())) == 2);
 }
 
-// Sets or unsets a variable of the environment for a time.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    ::setenv(name, value, 1);
-  }
-  ~Variable() {
-    if (old_) {
-      ::setenv(name_, old_->c_str(), 1);
-    } else {
-      ::unsetenv(name_);
-    }
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
-
 TEST_CASE("the journal's mode is that of the environment, if it has one", "[journal]") {
   const TemporaryFolder folder;
   {
-    const Variable rollback("TUNE_JOURNAL_MODE", "rollback");
+    const test::EnvironmentVariable rollback("TUNE_JOURNAL_MODE", "rollback");
     CHECK(choose_journal_mode(folder.path()).mode == JournalMode::rollback);
     CHECK(choose_journal_mode(folder.path()).reason == "TUNE_JOURNAL_MODE=rollback");
   }
   {
-    const Variable wal("TUNE_JOURNAL_MODE", "wal");
+    const test::EnvironmentVariable wal("TUNE_JOURNAL_MODE", "wal");
     CHECK(choose_journal_mode(folder.path()).mode == JournalMode::wal);
   }
   {
-    const Variable other("TUNE_JOURNAL_MODE", "fast");
+    const test::EnvironmentVariable other("TUNE_JOURNAL_MODE", "fast");
     CHECK_THROWS_WITH(choose_journal_mode(folder.path()),
                       "TUNE_JOURNAL_MODE=fast is not one of wal, rollback");
   }
-  const Variable none("TUNE_JOURNAL_MODE", "");
+  const test::EnvironmentVariable none("TUNE_JOURNAL_MODE", "");
   CHECK(choose_journal_mode("/proc").mode == JournalMode::wal);  // of this machine alone
 }
 

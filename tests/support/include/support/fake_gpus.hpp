@@ -2,9 +2,8 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "support/environment_variable.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace tune::test {
@@ -16,7 +15,6 @@ class FakeGpus {
   explicit FakeGpus(const std::string& text);
   /// A machine without NVIDIA's library.
   [[nodiscard]] static FakeGpus without_library();
-  ~FakeGpus();
   FakeGpus(const FakeGpus&) = delete;
   FakeGpus& operator=(const FakeGpus&) = delete;
 
@@ -29,10 +27,12 @@ class FakeGpus {
  private:
   FakeGpus(const std::string& text, const std::string& library);
   [[nodiscard]] std::size_t count_of(const char* file) const;
-  void set(const char* name, const std::string& value);
 
   TemporaryFolder folder_;
-  std::vector<std::pair<std::string, std::string>> before_;  // empty: it was not set
+  EnvironmentVariable library_;
+  EnvironmentVariable gpus_{"FAKE_NVML", (folder_.path() / "gpus").string()};
+  EnvironmentVariable asked_{"FAKE_NVML_ASKED", (folder_.path() / "asked").string()};
+  EnvironmentVariable started_{"FAKE_NVML_STARTED", (folder_.path() / "started").string()};
 };
 
 }  // namespace tune::test
